@@ -37,7 +37,7 @@ import numpy.typing as npt
 from micrograd.compiler.batch import Batch
 from micrograd.compiler.guard import Guard
 from micrograd.compiler.parameters import Row, is_recording
-from micrograd.compiler.profile import Profile, profile
+from micrograd.compiler.profile import Profile
 from micrograd.compiler.program import DTYPES, Program, Shapes
 from micrograd.compiler.record import Shape
 from micrograd.compiler.run_llvm import why_not
@@ -256,21 +256,18 @@ class Compiled:
             if shapes not in programs:
                 known = self._latest.parameters if programs else ()
                 programs[shapes] = self._recorded(shapes, 0, known)
-                self._warn_if_often()
+                times = self._cache.times
+                times.append(time.monotonic())
+                if len(times) == OFTEN and times[-1] - times[0] < SOON:
+                    times.clear()
+                    warnings.warn(
+                        f"{self.__name__} has been compiled {OFTEN} times within a minute: pass "
+                        "what keeps changing as an argument, or make it the data of a Value; pad "
+                        "examples to a few lengths, and pass the real length as an argument",
+                        RuntimeWarning,
+                        stacklevel=4,  # in the line that calls the function
+                    )
             return programs[shapes]
-
-    def _warn_if_often(self) -> None:
-        times = self._cache.times
-        times.append(time.monotonic())
-        if len(times) == OFTEN and times[-1] - times[0] < SOON:
-            times.clear()
-            warnings.warn(
-                f"{self.__name__} has been compiled {OFTEN} times within a minute: pass what keeps "
-                "changing as an argument, or make it the data of a Value; pad examples of many "
-                "shapes to a few lengths, and pass the real length as an argument",
-                RuntimeWarning,
-                stacklevel=5,  # in the line that calls the function
-            )
 
     def _gradient_program(self, forward: Program, output: int) -> Program:
         # Each result after the first has its own program, compiled when backward() needs it.
@@ -364,7 +361,7 @@ class Compiled:
         if prepared is None:
             raise TypeError("profile expects a batch of numbers, got Values: pass their data")
         program, arrays, n = prepared
-        return profile(program.schedule, program.row.data, arrays, n)
+        return Profile(program.schedule, program.row.data, arrays, n)
 
     @property
     def parameters(self) -> list[Value]:

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import gc
 import os
 import sys
 from collections import deque
@@ -72,14 +73,10 @@ LOADS = {
     "IMPORT_NAME": "modules",
 }
 # Objects of these types call functions, or read attributes, that are not in their `__dict__`.
-PARTS: dict[type, tuple[str, ...]] = {
-    MethodType: ("__func__", "__self__"),
-    functools.partial: ("func", "args", "keywords"),
-    property: ("fget",),
-    staticmethod: ("__func__",),
-    classmethod: ("__func__",),
-    functools.cached_property: ("func",),
-}
+PARTS = (
+    *(MethodType, functools.partial, functools.cached_property, property, staticmethod),
+    classmethod,
+)
 # Python calls special methods without naming them, so they all count as loaded, except for those
 # that show an object. Methods that create one count only if the class itself is found.
 SHOWING = {"__repr__", "__str__", "__format__"}
@@ -199,7 +196,7 @@ class _Walk:
                 self._waiting += _elements_of(thing)
                 if not isinstance(thing, (tuple, frozenset)):
                     self._watch(thing, self.reads)
-            self._waiting += [getattr(thing, part, None) for part in PARTS.get(type(thing), ())]
+            self._waiting += gc.get_referents(thing) if isinstance(thing, PARTS) else []
             self._waiting.append(_namespace_of(thing).get("__wrapped__"))  # of a compiled function
             if not isinstance(thing, MethodType):  # a new object on each access
                 self._objects.append(thing)

@@ -7,7 +7,6 @@ and cannot be split in this way, so its shares differ.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -21,28 +20,8 @@ from micrograd.compiler.schedule import Group, Schedule
 ROUNDS = 30
 
 
-@dataclass(frozen=True)
 class Profile:
-    """The groups of a program, with the median time of each in seconds; printed as a table."""
-
-    times: list[tuple[Group, float]]
-
-    def __repr__(self) -> str:
-        total = sum(seconds for _, seconds in self.times)
-        lines = [f"{1e6 * total:9.1f} us       {len(self.times)} groups, one by one, in NumPy"]
-        for group, seconds in sorted(self.times, key=lambda row: -row[1]):
-            lines.append(f"{1e6 * seconds:9.1f} us {seconds / total:5.1%}  {group!r}")
-        return "\n".join(lines)
-
-
-@np.errstate(all="ignore")
-def profile(
-    schedule: Schedule,
-    parameters: npt.NDArray[Any],
-    arguments: Sequence[npt.NDArray[Any]],
-    n: int,
-) -> Profile:
-    """The time of each group on these arguments, all in a single tile.
+    """The groups of a program on a batch in a single tile, and the median time of each in seconds.
 
     >>> from micrograd import compile
     >>> loss = compile(lambda x: (2 * x).exp())
@@ -51,15 +30,31 @@ def profile(
           1.4 us 63.6%  exp of 1 in lanes
           0.8 us 36.4%  * of 1 in lanes
     """
-    run = NumPyRun(schedule, n)
-    run.load(arguments)
-    run.parameters[...] = parameters
-    seconds: list[list[float]] = [[] for _ in run.steps_of]
-    for _ in range(ROUNDS):
-        for found, (_, steps) in zip(seconds, run.steps_of, strict=True):
-            start = perf_counter()
-            for step in steps:
-                step()
-            found.append(perf_counter() - start)
-    groups = [group for group, _ in run.steps_of]
-    return Profile([*zip(groups, map(median, seconds), strict=True)])
+
+    @np.errstate(all="ignore")
+    def __init__(
+        self,
+        schedule: Schedule,
+        parameters: npt.NDArray[Any],
+        arguments: Sequence[npt.NDArray[Any]],
+        n: int,
+    ) -> None:
+        run = NumPyRun(schedule, n)
+        run.load(arguments)
+        run.parameters[...] = parameters
+        seconds: list[list[float]] = [[] for _ in run.steps_of]
+        for _ in range(ROUNDS):
+            for found, (_, steps) in zip(seconds, run.steps_of, strict=True):
+                start = perf_counter()
+                for step in steps:
+                    step()
+                found.append(perf_counter() - start)
+        groups = [group for group, _ in run.steps_of]
+        self.times: list[tuple[Group, float]] = [*zip(groups, map(median, seconds), strict=True)]
+
+    def __repr__(self) -> str:
+        total = sum(seconds for _, seconds in self.times)
+        lines = [f"{1e6 * total:9.1f} us       {len(self.times)} groups, one by one, in NumPy"]
+        for group, seconds in sorted(self.times, key=lambda row: -row[1]):
+            lines.append(f"{1e6 * seconds:9.1f} us {seconds / total:5.1%}  {group!r}")
+        return "\n".join(lines)
