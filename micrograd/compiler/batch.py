@@ -37,11 +37,7 @@ class Batch:
     """
 
     def __init__(
-        self,
-        n: int,
-        data: Any,
-        lanes: Array,
-        gradients_of: Callable[[int], tuple[Row, Array]],
+        self, n: int, data: Any, lanes: Array, gradients_of: Callable[[int], tuple[Row, Array]]
     ) -> None:
         self.n, self.data, self.lanes = n, data, lanes
         self._gradients_of = gradients_of  # takes the index of a result: 0 if there is only one

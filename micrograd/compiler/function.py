@@ -159,31 +159,27 @@ class Compiled:
             means.append(batch.data)
         return means[0]
 
-    def in_one_call(
-        self,
-        optimizer: Any,
-        arguments: Sequence[Any],
-        count: int,
-        order: Array | None,
-        lrs: Sequence[float],
-        means: list[float],
-    ) -> bool:
-        """Does training steps in one call of the executor, as in `Training`; False if it cannot."""
+    def in_one_call(self, optimizer: Any, arguments: Sequence[Any], *steps: Any) -> bool:
+        """Does training steps in one call of the executor; False if it cannot.
+
+        `steps` are the last arguments of a call of `Training`, from `count` on.
+        """
         prepared = self._prepared(arguments)
         if prepared is None or (open_blocks and is_paused()):
             return False
-        if count > 1 and self._cache.guard.reads_optimizer:
+        if steps[0] > 1 and self._cache.guard.reads_optimizer:
             return False  # each step changes what the next one reads
         program, arrays, n = prepared
         with one_at_a_time:  # no parameter moves to another storage meanwhile
             training = program.training
             if not (training and training.is_for(optimizer)):
                 training = program.training = training_of(program, optimizer)
+            order = steps[1]
             size = n if order is None else order.shape[1]
             if training is None or size > training.largest:
                 return False
             try:
-                training(arrays, size, count, order, lrs, means)
+                training(arrays, size, *steps)
             except IndexError:
                 program.say_which_index(arrays, n)
                 raise
@@ -198,8 +194,9 @@ class Compiled:
                 "compiled, so its result would never be updated: pass Values or arguments of that "
                 "function"
             )
-        self._discard_what_is_out_of_date()
         cache = self._cache
+        if not cache.guard.holds():
+            cache.clear()
         kinds = tuple([(a.shape, a.dtype) if type(a) is np.ndarray else None for a in arguments])
         known = cache.calls.get(kinds)
         if known is not None:  # arrays like those of an earlier call need no checks
@@ -222,10 +219,6 @@ class Compiled:
             cache.calls[kinds] = program, n
         return program, arrays, n
 
-    def _discard_what_is_out_of_date(self) -> None:
-        if not self._cache.guard.holds():
-            self._cache.clear()
-
     def _computed(self, program: Program, arrays: Sequence[Array], n: int) -> Batch:
         if not (program.is_list or not program.has_gradients or (open_blocks and is_paused())):
             mean, gradients, lanes = program.with_gradients(program.row.data, arrays, n)
@@ -246,8 +239,8 @@ class Compiled:
             _, gradients, _ = backward.with_gradients(parameters, kept, n)
             return backward.row, gradients
 
-        single = means[0], lanes[0]
-        return Batch(n, *((means, lanes.T) if program.is_list else single), gradients_of)
+        found: Any = (means, lanes.T) if program.is_list else (means[0], lanes[0])
+        return Batch(n, *found, gradients_of)
 
     def program(self, shapes: Shapes) -> Program:
         """The program for examples of these shapes, compiled on first use."""
@@ -324,7 +317,8 @@ class Compiled:
         It computes in the dtype of the parameters, and an invalid index gives NaN. Everything
         except the parameters and arguments is fixed: after a change of the model, call this again.
         """
-        self._discard_what_is_out_of_date()
+        if not self._cache.guard.holds():
+            self._cache.clear()
         program = self.program(shapes)
         if program.is_list or not program.have_graphs[0]:
             raise TypeError(
@@ -361,7 +355,7 @@ class Compiled:
         if prepared is None:
             raise TypeError("profile expects a batch of numbers, got Values: pass their data")
         program, arrays, n = prepared
-        return Profile(program.schedule, program.row.data, arrays, n)
+        return Profile(program, arrays, n)
 
     @property
     def parameters(self) -> list[Value]:
@@ -372,8 +366,8 @@ class Compiled:
     def source(self) -> str:
         """The latest program as NumPy text at the level of matrices, with a line for each group.
 
-        It defines a function of the parameters, as an array, and of the arguments of a batch. This
-        function returns the mean and its gradients, or else the list of results.
+        It defines a function of the parameters, as an array, and of the arguments of a batch, which
+        returns the mean and its gradients, or else the list of results.
         """
         return self._latest.source(self.__name__)
 

@@ -29,12 +29,12 @@ ask for arguments instead. A call takes 4 microseconds (`demos/benchmark.py --on
 from __future__ import annotations
 
 import dis
-import functools
 import gc
 import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, lru_cache, partial
 from operator import attrgetter, call, itemgetter
 from types import (
     CodeType,
@@ -73,10 +73,7 @@ LOADS = {
     "IMPORT_NAME": "modules",
 }
 # Objects of these types call functions, or read attributes, that are not in their `__dict__`.
-PARTS = (
-    *(MethodType, functools.partial, functools.cached_property, property, staticmethod),
-    classmethod,
-)
+PARTS = MethodType, partial, cached_property, property, staticmethod, classmethod
 # Python calls special methods without naming them, so they all count as loaded, except for those
 # that show an object. Methods that create one count only if the class itself is found.
 SHOWING = {"__repr__", "__str__", "__format__"}
@@ -311,7 +308,7 @@ def _items(container: Any) -> tuple[Any, ...]:
     return tuple([RESULT if _is_result(x) else x for x in _elements_of(container)])
 
 
-@functools.lru_cache(maxsize=1000)
+@lru_cache(maxsize=1000)
 def _loaded(code: CodeType) -> dict[str, dict[str, None]]:
     # The names that a piece of code loads.
     names: dict[str, dict[str, None]] = {kind: {} for kind in LOADS.values()}  # ordered sets
@@ -353,7 +350,7 @@ def _bases_of(kind: type) -> list[type]:
     return [base for base in bases if not issubclass(Value, base)]
 
 
-@functools.lru_cache(maxsize=100)
+@lru_cache(maxsize=100)
 def _slots_of(kind: type) -> list[str]:
     members = [item for base in kind.__mro__ for item in vars(base).items()]
     return [name for name, member in members if type(member) is MemberDescriptorType]

@@ -130,13 +130,10 @@ class Num:
         if width == self.width:
             return self
         kind = _type(self.kind, width)
-        one = self.text.new(
-            self.kind, width, f"insertelement {kind} poison, {self.type} {self.name}, i64 0"
-        )
-        zeros = f"<{width} x i32> zeroinitializer"
-        return self.text.new(
-            self.kind, width, f"shufflevector {kind} {one.name}, {kind} poison, {zeros}"
-        )
+        line = f"insertelement {kind} poison, {self.type} {self.name}, i64 0"
+        one = self.text.new(self.kind, width, line)
+        line = f"shufflevector {kind} {one.name}, {kind} poison, <{width} x i32> zeroinitializer"
+        return self.text.new(self.kind, width, line)
 
     def entry(self, i: int) -> Num:
         """An entry of the vector."""
@@ -201,10 +198,8 @@ class Array(NamedTuple):
     def write(self, index: Any, numbers: Any) -> None:
         """Stores numbers from this index on."""
         numbers = self.text.number(numbers, self.kind)
-        pointer = self._pointer(index, numbers.width)
-        self.text.line(
-            f"store {numbers.type} {numbers.name}, ptr {pointer}, align {BYTES[self.kind]}"
-        )
+        pointer, align = self._pointer(index, numbers.width), BYTES[self.kind]
+        self.text.line(f"store {numbers.type} {numbers.name}, ptr {pointer}, align {align}")
 
 
 class Text:

@@ -12,10 +12,10 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from micrograd.compiler.program import Program
 from micrograd.compiler.run_numpy import NumPyRun
-from micrograd.compiler.schedule import Group, Schedule
+from micrograd.compiler.schedule import Group
 
 ROUNDS = 30
 
@@ -32,16 +32,10 @@ class Profile:
     """
 
     @np.errstate(all="ignore")
-    def __init__(
-        self,
-        schedule: Schedule,
-        parameters: npt.NDArray[Any],
-        arguments: Sequence[npt.NDArray[Any]],
-        n: int,
-    ) -> None:
-        run = NumPyRun(schedule, n)
+    def __init__(self, program: Program, arguments: Sequence[Any], n: int) -> None:
+        run = NumPyRun(program.schedule, n)
         run.load(arguments)
-        run.parameters[...] = parameters
+        run.parameters[...] = program.row.data
         seconds: list[list[float]] = [[] for _ in run.steps_of]
         for _ in range(ROUNDS):
             for found, (_, steps) in zip(seconds, run.steps_of, strict=True):

@@ -148,15 +148,10 @@ def _attempt(
         finally:
             for v, grad in zip(others, grads, strict=True):
                 v.grad = grad
+        places = [recording.place(p.data) for p in parameters]
+        names, have_graphs = _names(function, shapes), list(map(_has_graph, results))
         found = Recorded(
-            recording,
-            _names(function, shapes),
-            parameters,
-            places=[recording.place(p.data) for p in parameters],
-            results=outcomes,
-            gradients=gradients,
-            is_list=is_list,
-            have_graphs=list(map(_has_graph, results)),
+            recording, names, parameters, places, outcomes, gradients, is_list, have_graphs
         )
     return found, list(map(weakref.ref, others))
 

@@ -60,11 +60,8 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
 class JaxRun:
     """One run of a schedule, on arrays that may be abstract, as they are inside `jax.jit`.
 
-    Args:
-        schedule: the schedule.
-        numbers: the data of the parameters, whose dtype all numbers get, and then those that an
-            update gets from outside.
-        first: the slot of the first of the latter.
+    `numbers` are the data of the parameters, whose dtype all numbers get, and then those that an
+    update gets from outside, the first of which has the slot `first`.
     """
 
     def __init__(self, schedule: Schedule, numbers: Array, first: int = 0) -> None:
@@ -323,11 +320,7 @@ def sharded(schedule: Schedule, dtype: str, n: int, first: int = 0) -> tuple[Any
 
 
 class JaxLoop:
-    """Training steps in a loop inside a compiled function; `NumPyLoop` describes the arguments.
-
-    The results of its schedule are the mean, the sum of the squares of the gradients, the
-    gradients, and then the new data and states, one after the other.
-    """
+    """Training steps in a loop inside a compiled function; `NumPyLoop` describes the arguments."""
 
     def __init__(self, update: Any, memory: Any) -> None:
         self.largest, self.memory = 2**62 if jax.process_count() == 1 else 0, memory
@@ -350,7 +343,7 @@ class JaxLoop:
         return bool(is_finite)
 
     def _loop(self, n: int, in_order: bool) -> Any:
-        update = self._update
+        update = self._update  # the results are what a step returns, one after the other
         slots = [update.mean, update.square, *update.gradient, *np.concatenate(update.new)]
         results = np.array([(0, slot) for slot in slots], np.int32)
         schedule = update.schedule._replace(results=results)

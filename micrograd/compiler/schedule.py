@@ -156,24 +156,24 @@ def scheduled(
         parameters: places of uniform inputs; they get the first uniform slots.
         results: places of results; the schedule's `results` are in the same order.
     """
-    layout = _Layout(fused, instructions, inputs, parameters, results)
+    layout = _Layout(fused, instructions)
+    layout.take_slots(parameters, False)
+    rows: list[range] = []
+    for argument in inputs:
+        rows.append(range(layout.size[True], layout.size[True] + len(argument)))
+        layout.take_slots(argument, True)
+    layout.take_constants(instructions, results)
     phases: list[list[Group]] = []
     ends = []
     for levels in _levels(fused):
         phases.append([group for places in levels for group in layout.grouped(places)])
         ends.append(layout.size[False])
     before, lanes, after = phases
+    sizes, means = (layout.size[False], layout.size[True]), (ends[0], ends[1])
+    zero, ones = layout.fixed[ZERO, True], sorted(layout.ones)
+    found = np.array([(fused.lanes[i], layout.slot[i]) for i in results], np.int32)
     return Schedule(
-        before,
-        lanes,
-        after,
-        sizes=(layout.size[False], layout.size[True]),
-        inputs=layout.inputs,
-        zero=layout.fixed[ZERO, True],
-        constants=layout.constants,
-        ones=sorted(layout.ones),
-        means=(ends[0], ends[1]),
-        results=np.array([(fused.lanes[i], layout.slot[i]) for i in results], np.int32),
+        before, lanes, after, sizes, rows, zero, layout.constants, ones, means, results=found
     )
 
 
@@ -227,25 +227,16 @@ def order_of_use(fused: Fused, parameters: Sequence[int]) -> list[int]:
 
 
 class _Layout:
-    """Assigns slots to places and forms groups of units; `scheduled` describes the arguments."""
+    """Assigns slots to places and forms groups of units."""
 
-    def __init__(
-        self,
-        fused: Fused,
-        instructions: Instructions,
-        inputs: Sequence[Sequence[int]],
-        parameters: Sequence[int],
-        results: Sequence[int],
-    ) -> None:
+    def __init__(self, fused: Fused, instructions: Instructions) -> None:
         self.units, self.lanes, self.numbers = fused.units, fused.lanes, instructions.numbers
         self.slot: dict[int, int] = {}
         self.size = {False: 0, True: 0}
         self.ones: set[int] = set()
-        self.inputs: list[range] = []
-        self.take_slots(parameters, False)
-        for argument in inputs:
-            self.inputs.append(range(self.size[True], self.size[True] + len(argument)))
-            self.take_slots(argument, True)
+
+    def take_constants(self, instructions: Instructions, results: Sequence[int]) -> None:
+        """Takes slots for the constants that are needed, and for 0 and 1."""
         known = {*results}.union(*chain.from_iterable(u.operands for u in self.units.values()))
         constants = [i for i in self.numbers if i in known and instructions.ops[i] == "constant"]
         self.take_slots(constants, False)
