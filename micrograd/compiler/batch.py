@@ -19,8 +19,7 @@ class Batch:
 
     Attributes:
         n: the number of examples.
-        data: the mean of the result over the examples; a list of means if the function returns a
-            list.
+        data: the mean over the examples; a list of means if the function returns a list.
         lanes: the result for each example: shape (n,), or (n, k) if the function returns k results.
 
     >>> from micrograd import Value, compile

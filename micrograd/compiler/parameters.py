@@ -277,17 +277,15 @@ def _set(p: Any, kind: str, number: Any) -> None:
         return
     known = number if isinstance(number, (float, int)) else as_number(number)
     found = data_slot.__get__(p)
-    if type(found) is _Place and isinstance(known, (float, int)):  # the usual case
+    if type(found) is _Place:
         storage, index = found
-        getattr(storage, kind)[index] = known
-    elif type(found) is _Place:  # arrays cannot hold this number
-        storage, index = found
-        storage.is_outdated = True
+        if isinstance(known, (float, int)):  # the usual case
+            getattr(storage, kind)[index] = known
+            return
+        storage.is_outdated = True  # arrays cannot hold this number
         data_slot.__set__(p, storage.data.item(index))
         grad_slot.__set__(p, storage.grad.item(index))
-        _set(p, kind, number)
-    else:
-        (data_slot if kind == "data" else grad_slot).__set__(p, number)
+    (data_slot if kind == "data" else grad_slot).__set__(p, number)
 
 
 def _as_float(p: Value, number: Any, kind: str = "data") -> float:

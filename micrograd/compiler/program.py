@@ -68,12 +68,8 @@ class Program:
     >>> from micrograd import Value
     >>> w = Value(2.0, label="w")
     >>> program = Program(lambda x: w * x, [()], "numpy")
-    >>> examples = [np.array([1.0, 3.0])]  # one argument, in two lanes
-    >>> program.results(program.row.data, examples, 2)
-    array([[2., 6.]])
-    >>> mean, gradients, _ = program.with_gradients(program.row.data, examples, 2)
-    >>> mean, gradients
-    (4.0, array([2.]))
+    >>> program.with_gradients(program.row.data, [np.array([1.0, 3.0])], 2)  # one argument, 2 lanes
+    (4.0, array([2.]), array([2., 6.]))
     """
 
     def __init__(

@@ -185,10 +185,7 @@ def _nested(shape: Shape, number: Callable[[float], Traced]) -> Any:
 
 
 def _names(function: Callable[..., Any], shapes: Sequence[Shape]) -> dict[str, list[str]]:
-    try:
-        given = list(inspect.signature(function).parameters)
-    except (TypeError, ValueError):  # some functions written in C have no signature
-        given = []
+    given = list(inspect.signature(function).parameters)
     names = [given[i] if i < len(given) else f"x{i}" for i in range(len(shapes))]
     return {
         name: ["_".join([name, *map(str, position)]) for position in np.ndindex(*shape)]

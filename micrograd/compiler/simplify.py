@@ -75,8 +75,6 @@ class Instructions(Sequence[Instruction]):
     >>> steps
     0  constant 2.0
     1  neg 0
-    >>> steps[0].number
-    2.0
     """
 
     def __init__(self) -> None:

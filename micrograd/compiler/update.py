@@ -22,8 +22,7 @@ parameters, which runs after the means, so every executor that runs the program 
     >>> update.states
     ['v']
 
-The numbers are those of `zero_grad()`, `backward()` and `step()`, up to rounding, and so is what
-the optimizer keeps: both can be mixed in any order.
+The numbers are those of `zero_grad()`, `backward()` and `step()`, up to rounding.
 """
 
 from __future__ import annotations
