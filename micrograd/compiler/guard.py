@@ -104,17 +104,20 @@ class Guard:
         self.values, self.reads_optimizer = walk.values, walk.reads_optimizer
         self._containers = walk.containers
         self._copies = [container.copy() for container in walk.containers]
-        self._reads, self._of_modules = _Results(walk.reads), _Results(walk.of_modules)
+        self._reads, self._expected = _results(walk.reads)
+        self._of_modules, self._expected_of_modules = _results(walk.of_modules)
         self._edits = Module.edits
 
     def holds(self) -> bool:
         """Whether everything that the function reads is unchanged."""
         try:
-            if self._containers != self._copies or not self._reads.hold():
+            if self._containers != self._copies:
+                return False
+            if [*map(call, *self._reads)] != self._expected:
                 return False
             if self._edits != Module.edits:
                 edits = Module.edits
-                if not self._of_modules.hold():
+                if [*map(call, *self._of_modules)] != self._expected_of_modules:
                     return False
                 self._edits = edits
             return True
@@ -122,17 +125,10 @@ class Guard:
             return False
 
 
-class _Results:
-    # The results of reads, which must not change.
-
-    def __init__(self, reads: Sequence[Read]) -> None:
-        self.functions = [function for function, _ in reads]
-        self.things = [thing for _, thing in reads]
-        found = [function(thing) for function, thing in reads]
-        self.expected = [x if _equality_tells(x) else _Identical(x) for x in found]
-
-    def hold(self) -> bool:
-        return [*map(call, self.functions, self.things)] == self.expected
+def _results(reads: Sequence[Read]) -> tuple[Any, list[Any]]:
+    # Functions and their arguments, and the results, which must not change.
+    pairs: Any = [*zip(*reads, strict=True)] or ((), ())
+    return pairs, [x if _equality_tells(x) else _Identical(x) for x in map(call, *pairs)]
 
 
 class _Walk:
