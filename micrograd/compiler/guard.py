@@ -35,7 +35,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache, partial
-from operator import attrgetter, call, itemgetter
+from operator import attrgetter, call, is_, itemgetter
 from types import (
     CodeType,
     FunctionType,
@@ -275,7 +275,9 @@ class _Identical:
         self.things = things
 
     def __eq__(self, others: Any) -> bool:
-        return len(self.things) == len(others) and all(
+        if len(self.things) != len(others):
+            return False
+        return all(map(is_, self.things, others)) or all(
             a is b or (type(a) is type(b) and type(a) in PLAIN and a == b)
             for a, b in zip(self.things, others, strict=True)
         )

@@ -122,7 +122,8 @@ class Program:
         self, parameters: Array, arguments: Sequence[Array], n: int
     ) -> tuple[float, Array, Array]:
         """The mean, its gradients, and the result for each example."""
-        found, rows = self.executor_for(with_gradients=True)(parameters, arguments, n)
+        executor = self._executors.get(True) or self.executor_for(with_gradients=True)
+        found, rows = executor(parameters, arguments, n)
         mean = found.item(0)  # a result that is uniform is its own mean
         gradients = found[1 : 1 + len(self.parameters)]
         return mean, gradients, rows[0] if len(rows) else np.full(n, mean)

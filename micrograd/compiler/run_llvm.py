@@ -17,7 +17,6 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -102,11 +101,13 @@ class Job:
             if reference() is not array or layout != (array.strides, array.dtype):
                 copies.append(self._give(i, array))
         self._code.run(self._address)
-        if numbers[STATUS] == llvm_code.WRONG_INDEX:
+        if (status := numbers[STATUS]) == 0:
+            return True
+        if status == llvm_code.WRONG_INDEX:
             raise IndexError("take got an index that is out of range or not a whole number")
-        if numbers[STATUS] == llvm_code.WRONG_PLACE:
+        if status == llvm_code.WRONG_PLACE:
             raise RuntimeError("the compiled program used a place outside of its memory")
-        return not numbers[STATUS]
+        return False
 
     def _give(self, i: int, array: Array) -> Array:
         (at, width), source = self._arguments[i], array
@@ -141,9 +142,12 @@ class _Runner:
             text, tables, layout = llvm_code.text_of(self.schedule, self.plan, n == 1)
             binary = self._binaries[n == 1] = Binary(Code(text), tables, layout, [])
         blocks = min(binary.layout.tile, -(-n // binary.layout.width))
-        with suppress(IndexError):  # of an empty list: other threads take jobs, too
-            if (job := binary.free.pop()).blocks >= blocks:
-                return job
+        try:
+            job: Job | None = binary.free.pop()
+        except IndexError:
+            job = None
+        if job and job.blocks >= blocks:
+            return job
         job = Job(self.schedule, self.plan, binary, blocks)
         for at, array in self.outside.items():
             job.point(at, array)
