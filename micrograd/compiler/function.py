@@ -1,8 +1,7 @@
 """`micrograd.compile`: runs a function of scalars over a whole batch.
 
 The first call with examples of a new shape records the function and runs each pass of the compiler
-once. The resulting program handles any number of examples. `programs` holds the compiled programs;
-`clear()` discards them.
+once. The resulting program, kept in `programs`, handles any number of examples.
 
 Results and gradients are the same as in eager mode, except for:
 
@@ -239,8 +238,8 @@ class Compiled:
             _, gradients, _ = backward.with_gradients(parameters, kept, n)
             return backward.row, gradients
 
-        found: Any = (means, lanes.T) if program.is_list else (means[0], lanes[0])
-        return Batch(n, *found, gradients_of)
+        data, found = (means, lanes.T) if program.is_list else (means[0], lanes[0])
+        return Batch(n, data, found, gradients_of)
 
     def program(self, shapes: Shapes) -> Program:
         """The program for examples of these shapes, compiled on first use."""
@@ -321,10 +320,8 @@ class Compiled:
             self._cache.clear()
         program = self.program(shapes)
         if program.is_list or not program.have_graphs[0]:
-            raise TypeError(
-                f"{self.__name__} must return a single Value, computed outside no_grad(): return "
-                "one result, such as the loss"
-            )
+            expected = "a single Value, computed outside no_grad()"
+            raise TypeError(f"{self.__name__} must return {expected}: return the loss, for example")
         from micrograd.compiler.run_jax import pure
 
         found = pure(program.schedule, shapes)

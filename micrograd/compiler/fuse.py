@@ -45,8 +45,8 @@ MEANS, SCATTERS = ("mean", "scatter mean"), ("scatter", "scatter mean")
 class Unit(NamedTuple):
     """An instruction with any number of operands, in lists of places (instruction indices).
 
-    The lists are left and right for a dot and a mean; indices, contributions and the position for a
-    scatter, which also stores the length of the table; the index and the table for a take.
+    The lists are left and right for a dot and a mean; the index and the table for a take; indices,
+    contributions and the position for a scatter, which also stores the length of the table.
     """
 
     op: str
@@ -63,8 +63,8 @@ class Fused(NamedTuple):
         lanes: for each place, whether its result can differ from lane to lane.
         n_instructions: the length of the recording.
 
-    All products of a dot are of the same kind: in w * x + v * x + x * x, the last product is not a
-    weight times an input, so the dot of the others becomes a part of the sum.
+    All products of a dot are of the same kind: of w * x + v * x + x * x, only the first two are a
+    weight times an input, so their dot becomes a part of the sum.
     """
 
     units: dict[int, Unit]
@@ -73,12 +73,7 @@ class Fused(NamedTuple):
 
 
 def fused(instructions: Instructions, results: Sequence[int]) -> Fused:
-    """The units that these results need.
-
-    Args:
-        instructions: the instructions of a recording.
-        results: places of results; each keeps its own unit, even if a sum could absorb it.
-    """
+    """The units that these results need; each keeps its own unit, even if a sum could absorb it."""
     fusion = _Fusion(instructions, results)
     for place in range(len(instructions) - 1, -1, -1):  # sums before their terms
         is_needed = fusion.uses[place] and place not in fusion.absorbed

@@ -14,9 +14,9 @@ reads now with what it read then; if something differs, the function is recorded
     False
 
 One walk finds what to compare, by reading code without running it: bytecode contains the names of
-the globals and attributes that it loads. The walk starts from the function: its globals, its
-closure and its defaults. From there it follows items of containers, elements of arrays, and
-attributes whose names are loaded by any function found so far, until nothing new turns up.
+the globals and attributes that it loads. From the function it follows its globals, its closure and
+its defaults, then items of containers, elements of arrays, and attributes whose names are loaded by
+any function found so far, until nothing new turns up.
 
 The comparison runs before every call, so most of it is done by a few == of lists, in C. nn.Module
 counts assignments to attributes; while the count stays the same, modules need not be compared.
@@ -362,9 +362,9 @@ def _is_filled(cell: Any) -> bool:
 
 
 def _content(array: Any) -> tuple[Any, ...]:
-    if array.dtype.hasobject:
-        return (*array.shape, *array.ravel().tolist())
-    return (*array.shape, array.dtype.str, array.tobytes())
+    is_plain = not array.dtype.hasobject
+    content = (array.dtype.str, array.tobytes()) if is_plain else array.ravel().tolist()
+    return (*array.shape, *content)
 
 
 def _is_installed(file: str | None) -> bool:
@@ -373,6 +373,6 @@ def _is_installed(file: str | None) -> bool:
 
 
 def _is_library(kind: type) -> bool:
-    # Whether users do not edit this class; `__main__` may be a notebook that a library started.
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    # `__main__` may be a notebook that a library started.
     return kind.__module__ != "__main__" and bool(file) and _is_installed(file)

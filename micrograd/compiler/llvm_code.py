@@ -79,8 +79,8 @@ WRONG_INDEX, NOT_FINITE, WRONG_PLACE = 1, 2, 3  # how a run may end; 0 if all is
 class Plan:
     """What a run copies from and to other memory, and where its job says so.
 
-    For each given array, `inputs` has the slots that are set before the first step; `outputs` has
-    those that are returned after the last one. `update` is that of `update.py`; None without one.
+    `inputs` has the slots that are set from given arrays before the first step, `outputs` those
+    that are returned after the last one. `update` is that of `update.py`, or None.
     """
 
     def __init__(
@@ -98,9 +98,8 @@ class Plan:
 class Layout(NamedTuple):
     """Where the numbers of a schedule are in memory.
 
-    A block has `width` lanes: 1 if there is a single example. The first block begins at `lanes`;
-    totals of the means are before it. `block` is the size of a block, and `tile` the largest number
-    of blocks in memory.
+    A block has `width` lanes, 1 if there is a single example, and the size `block`. The first one
+    begins at `lanes`, after totals of the means; at most `tile` blocks are in memory.
     """
 
     width: int
@@ -660,7 +659,7 @@ def _computed(op: str, xs: Sequence[Num]) -> Num:
 
 
 def _stretches(columns: Sequence[Slots], count: int) -> list[tuple[int, list[int], Slots]]:
-    """Splits indices 0 ... count - 1 into stretches in which each column moves by a fixed step.
+    """Splits indices into stretches in which each column moves by a fixed step.
 
     Returns, for each kind of stretch, its length, the step of each column, and where such stretches
     begin. If they would be short, it returns single indices.

@@ -205,9 +205,8 @@ class Array(NamedTuple):
 class Text:
     """A text in LLVM's language, which grows line by line.
 
-    Attributes:
-        checked: None, or a function of an index and the largest valid one, which writes the check
-            and returns an index that is valid.
+    If `checked` is not None, it is a function of an index and the largest valid one, which writes
+    the check and returns an index that is valid.
     """
 
     def __init__(self) -> None:

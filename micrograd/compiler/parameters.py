@@ -96,10 +96,7 @@ class Redirected:
 
     @staticmethod
     def row_of(parameters: Sequence[Any]) -> Row | None:
-        """The row of these parameters, sorted as in storage; None if some number is not a float.
-
-        If they are not adjacent in storage, they are moved to a storage in which they are.
-        """
+        """The row of these parameters, adjacent in storage; None if some number is not a float."""
         try:
             shared_row(parameters)
             in_order = sorted(parameters, key=lambda p: data_slot.__get__(p)[1])
@@ -130,8 +127,8 @@ class Row:
 
     Attributes:
         data, grad: arrays with a number for each parameter, which can be assigned.
-        indices: the index of each parameter in the storage.
-        is_slice: whether they are adjacent; if so, += on `data` or `grad` changes the storage.
+        indices, is_slice: the index of each parameter in the storage, and whether they are
+            adjacent; if so, += on `data` or `grad` changes the storage.
         ranks: for each parameter, in the order given to `row_of`, its index in the row.
     """
 

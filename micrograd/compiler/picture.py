@@ -19,10 +19,7 @@ LARGEST = 150  # groups: a layout that takes a second or two
 
 
 def picture(schedule: Schedule, arguments: Sequence[str], format: str, rankdir: str) -> Digraph:
-    """The graph of the groups of a program; `format` and `rankdir` are those of `draw_dot`.
-
-    Raises:
-        ValueError: there are too many groups for a drawing.
+    """The graph of the groups of a program, as by `draw_dot`; a ValueError if there are too many.
 
     >>> from micrograd import compile
     >>> function = compile(lambda x: (2 * x).exp())

@@ -67,11 +67,8 @@ def recorded(
 ) -> Recorded:
     """The instructions of a function, and of the backward pass from one of its results.
 
-    Args:
-        function: takes numbers, or lists of numbers, and returns a Value or a list of Values.
-        shapes: the shape of each argument: () for a number, (d,) for a list, (n, d) for n lists.
-        output: the index of the result to differentiate.
-        known: Values that come first among the parameters, in this order.
+    An argument has the shape () if it is a number, (d,) for a list, (n, d) for n lists. `output` is
+    the index of the result to differentiate; the Values in `known` come first among the parameters.
 
     Raises:
         TypeError: the function does not return Values or numbers.
@@ -124,17 +121,18 @@ def _attempt(
                 f"the function uses a result of {old._op!r} that was computed before the call and "
                 "would never be updated: compute it inside the function, or use its .detach()"
             )
+        have_graphs = [v._chain_rule is not unrecorded for v in results]
         outcomes = [recording.place(v.data) for v in results]
         used = dict.fromkeys(v for v in nodes if v in candidates)
         # Parameters outside the graph may decide between results, or be read as `p.data`. Every
         # condition counts: if both choices are equal, a gradient may still depend on it.
         if outside := [p for p in numbers if p not in used]:
             steps = recording.instructions
-            places = {v.data.place for v in nodes if isinstance(v.data, Traced)}
+            read = {v.data.place for v in nodes if isinstance(v.data, Traced)}
             for place in reversed(range(len(steps))):
-                if place in places or steps.ops[place] in CONDITIONS:
-                    places.update(steps.operands[place])
-            used.update(dict.fromkeys(p for p in outside if numbers[p].place in places))
+                if place in read or steps.ops[place] in CONDITIONS:
+                    read.update(steps.operands[place])
+            used.update(dict.fromkeys(p for p in outside if numbers[p].place in read))
         parameters = [*dict.fromkeys([*(p for p in known if p in used), *used])]
         # Values that were not computed from a traced number: their gradients are restored.
         others = [v for v in nodes if not (isinstance(v.data, Traced) or v.is_constant)]
@@ -142,22 +140,18 @@ def _attempt(
         for p in candidates:  # the function may have called backward() itself
             p.grad = 0
         try:
-            if _has_graph(results[output]):
+            if have_graphs[output]:
                 results[output].backward()
             gradients = [recording.place(p.grad) for p in parameters]
         finally:
             for v, grad in zip(others, grads, strict=True):
                 v.grad = grad
         places = [recording.place(p.data) for p in parameters]
-        names, have_graphs = _names(function, shapes), list(map(_has_graph, results))
+        names = _names(function, shapes)
         found = Recorded(
             recording, names, parameters, places, outcomes, gradients, is_list, have_graphs
         )
     return found, list(map(weakref.ref, others))
-
-
-def _has_graph(result: Value) -> bool:
-    return result._chain_rule is not unrecorded
 
 
 def _results(returned: Any) -> tuple[list[Value], bool]:

@@ -190,7 +190,7 @@ def filled(a: Array, n: int) -> Array:
 
 def _picked(array: Array, places: Slots) -> Array:
     # array[:, places]. If nested loops visit the places, as in the columns of a matrix, axes are
-    # split, cut, transposed and repeated instead: XLA does this without a gather.
+    # split, cut, transposed and repeated instead, without a gather.
     loops = _nested(places)
     if loops is None:
         return array.at[:, places].get(mode="promise_in_bounds")
@@ -282,8 +282,8 @@ class JaxExecutor:
 def sharded(schedule: Schedule, dtype: str, n: int, first: int = 0) -> tuple[Any, Any, int]:
     """A function of all devices for n examples, the shardings of its arguments, and its lanes.
 
-    Its arguments are the `numbers` of `JaxRun` and the examples. There may be more lanes than
-    examples, because each device and each tile gets equally many; surplus lanes do not count.
+    Its arguments are the `numbers` of `JaxRun` and the examples. Each device and each tile gets
+    equally many lanes; surplus lanes do not count.
     """
     mesh = Mesh(np.array(jax.devices()), ("lanes",))
     memory = CACHE if jax.default_backend() == "cpu" else MEMORY

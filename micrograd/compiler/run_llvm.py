@@ -1,7 +1,7 @@
 """Running a schedule as the machine code that LLVM makes of its text.
 
-A `Job` is what the machine code gets: a list of integers, among them the addresses of arrays. Each
-array belongs to the job, or to an object that outlives the call.
+A `Job` is what the machine code gets: a list of integers, among them the addresses of arrays that
+outlive the call.
 
     >>> from micrograd import Value
     >>> from micrograd.compiler.program import Program
@@ -56,12 +56,9 @@ class Binary(NamedTuple):
 
 
 class Job:
-    """The integers that the machine code gets, and the memory that it works on.
+    """The integers `numbers` that the machine code gets, and the memory that it works on.
 
-    Attributes:
-        numbers: the integers.
-        blocks, width: how many blocks of lanes the memory has, and how many lanes are in each.
-        uniform, rows: for the results of an executor.
+    The memory has `blocks` of `width` lanes; `uniform` and `rows` are for results of an executor.
     """
 
     uniform, rows = np.empty(0), np.empty((0, 0))

@@ -279,11 +279,7 @@ class NumPyExecutor:
     ) -> tuple[Array, Array]:
         """The results that are uniform or means, and a row of lanes for each remaining result.
 
-        Args:
-            parameters: the data of all parameters.
-            arguments: an array for each argument, whose first axis runs over the examples; an
-                array without axes is the same for all examples.
-            n: the number of examples.
+        The first axis of an argument runs over the n examples; without axes, it is the same in all.
         """
         means, rows = slice(*self.schedule.means), []
         total: Any = 0.0
@@ -334,11 +330,8 @@ class NumPyLoop:
     def __call__(self, arrays: Sequence[Array], n: int, count: int, order: Array | None) -> bool:
         """Does steps, until the loss or the square of the gradients is not finite; whether it is.
 
-        Args:
-            arrays: the arguments.
-            n: number of examples in a step.
-            count: number of steps.
-            order: the indices of the examples for each step, of shape (count, n); None for all.
+        If `order`, of shape (count, n), is not None, it has the indices of the examples of each
+        step.
         """
         numbers, kept, gradient, losses, done = self.memory
         update, run = self.update, self._executor.taken(n)

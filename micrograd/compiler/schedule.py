@@ -60,8 +60,6 @@ class Group(NamedTuple):
     Dots and means of products are B matrix products of the same size: operands of shapes (B, L, K)
     and (B, R, K) give a result of shape (B, R, L).
 
-    >>> Group("exp", Block(True, np.array([2, 3])), (Block(True, np.array([0, 1])),))
-    exp of 2 in lanes
     >>> weights, x = np.arange(6).reshape(1, 2, 3), np.arange(3).reshape(1, 1, 3)
     >>> result = Block(True, np.array([[[3, 4]]]))
     >>> Group("dot", result, (Block(False, weights), Block(True, x)))
@@ -149,12 +147,9 @@ def scheduled(
 ) -> Schedule:
     """The groups of these units, in an order in which they can run.
 
-    Args:
-        fused: the units.
-        instructions: the recording that they were made from.
-        inputs: places of inputs, argument by argument; they get the first slots of the lanes.
-        parameters: places of uniform inputs; they get the first uniform slots.
-        results: places of results; the schedule's `results` are in the same order.
+    `inputs` are the places of inputs, argument by argument, which get the first slots of the lanes;
+    `parameters` are those of uniform inputs, which get the first uniform slots. The schedule's
+    `results` are in the order of the places in `results`.
     """
     layout = _Layout(fused, instructions)
     layout.take_slots(parameters, False)

@@ -57,10 +57,7 @@ SHOWN = 500  # the repr shows this many instructions at each end of a list
 
 
 class Instructions(Sequence[Instruction]):
-    """A list of instructions, stored in columns.
-
-    Lists of strings and of tuples of integers cost Python's garbage collector less than a hundred
-    thousand `Instruction` objects.
+    """A list of instructions, stored in columns, which cost Python's garbage collector less.
 
     Attributes:
         ops: the operation of each instruction.

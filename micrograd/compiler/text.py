@@ -144,15 +144,9 @@ def scalar_source(
 ) -> str:
     """The text of a function of the parameters and of the inputs, with a line for each number.
 
-    The function returns a list of the results. If `gradients` are given, it returns the mean of the
-    result and a list of its gradients.
-
-    Args:
-        steps: the instructions of a recording, inputs first.
-        inputs: a name for each input.
-        parameters: maps the place of each parameter to its label, or to ''.
-        results: the places of the results; with gradients, the place of one mean result.
-        gradients: the places of the mean gradients, one for each parameter.
+    The function returns a list of the results. If `gradients` are given, the places of one mean
+    gradient for each parameter, it returns the mean of the one result and a list of its gradients.
+    `inputs` has a name for each input; `parameters` maps places to labels, or to ''.
     """
     names = identifiers([*inputs, *(x or f"p{i}" for i, x in enumerate(parameters.values()))])
     n, variables = len(inputs), numbered("v", names)

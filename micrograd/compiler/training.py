@@ -128,11 +128,11 @@ def fit(
                 optimizer.lr = lrs[0]
             start = time.monotonic()
             are_valid = all(isinstance(lr, (int, float)) and 0 <= lr < math.inf for lr in lrs)
-            if not (loop and are_valid and loop(optimizer, examples, count, order, lrs, means)):
-                for k in range(count):
-                    if lrs:
-                        optimizer.lr = lrs[k]
-                    means.append(single(None if order is None else order[k]))
+            is_done = loop and are_valid and loop(optimizer, examples, count, order, lrs, means)
+            for k in range(0 if is_done else count):
+                if lrs:
+                    optimizer.lr = lrs[k]
+                means.append(single(None if order is None else order[k]))
             if single.unused and len(means) >= min(steps, math.ceil(lengths[0] / size)):
                 raise optimizer._has_other_parameters()
             end = time.monotonic()
@@ -209,7 +209,7 @@ class _Single:
 def _batches(n: int, size: int, shuffle: bool, seed: int) -> Callable[[int, int], Any]:
     """A function of a step and of a number of steps, which returns the examples of these steps.
 
-    It returns a row of indices for each step, perhaps for fewer steps: all rows have one length.
+    It returns a row of indices for each, perhaps for fewer steps: all rows have one length.
     """
     import numpy as np
 

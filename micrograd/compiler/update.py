@@ -55,10 +55,9 @@ LOOPS = {"numpy": "NumPyLoop", "llvm": "LlvmLoop", "jax": "JaxLoop"}  # in run_*
 class Update(NamedTuple):
     """A schedule that ends with an optimizer's update of its parameters.
 
-    Each operation of the rule is a group over all parameters of the optimizer, also over those that
-    the program does not use, whose gradients are 0. Extra numbers come from outside in each step:
-    those that all parameters share, then the data of parameters that the program does not use, then
-    the states.
+    Each operation of the rule is a group over all parameters of the optimizer; gradients of those
+    that the program does not use are 0. Extra numbers come from outside in each step: those that
+    all parameters share, the data of parameters that the program does not use, and the states.
 
     Attributes:
         schedule: the groups of the program, and then those of the rule.
@@ -165,7 +164,7 @@ class Training:
     """
 
     def __init__(self, program: Program, optimizer: Optimizer, row: Row, places: Array) -> None:
-        self.optimizer, self.row, self._depends_on = optimizer, row, _kept(optimizer)
+        self.optimizer, self.row, self._kept = optimizer, row, _kept(optimizer)
         update = updating(program.schedule, optimizer, places)
         self._n_shared = len(optimizer._numbers(1))
         self._numbers = np.zeros((MOST, len(update.numbers)))
@@ -173,16 +172,15 @@ class Training:
         self._losses, self._done = np.zeros(MOST), np.zeros(1, np.int64)
         self._now: list[tuple[float, ...]] = []
         kept = [row.data, *map(optimizer._state, update.states)]
-        loop = getattr(
-            import_module(f"micrograd.compiler.run_{program.executor}"), LOOPS[program.executor]
-        )
-        self._loop = loop(update, (self._numbers, kept, row.grad, self._losses, self._done))
+        module = import_module(f"micrograd.compiler.run_{program.executor}")
+        arrays = self._numbers, kept, row.grad, self._losses, self._done
+        self._loop = getattr(module, LOOPS[program.executor])(update, arrays)
         self.largest = self._loop.largest
 
     def is_for(self, optimizer: Any) -> bool:
         """Whether it still trains with this optimizer, whose settings may have changed."""
         is_same = optimizer is self.optimizer and self.row.is_current
-        return is_same and _kept(optimizer) == self._depends_on
+        return is_same and _kept(optimizer) == self._kept
 
     def __call__(
         self,
