@@ -83,19 +83,21 @@ class Instructions(Sequence[Instruction]):
 
     def add(self, op: str, operands: tuple[int, ...], number: Any = None) -> int:
         """Appends an instruction and returns its place."""
+        place, lanes, is_lane = len(self.ops), self.lanes, 0
         self.ops.append(op)
         self.operands.append(operands)
-        place, lanes = len(self), self.lanes
+        for i in operands:  # a loop, because this runs often
+            is_lane |= lanes[i]
         if not operands:
             self.numbers[place] = number
-        is_lane = any(map(lanes.__getitem__, operands)) if operands else op == "input"
-        lanes.append(is_lane and op != "mean")
-        if op == "take":
+            is_lane = op == "input"
+        elif op == "take":
             self.tables[operands[0]].append(len(operands) - 1)
+        lanes.append(is_lane if op != "mean" else 0)
         return place
 
     def __len__(self) -> int:
-        return len(self.lanes)
+        return len(self.ops)
 
     def __getitem__(self, place: Any) -> Any:
         return Instruction(self.ops[place], self.operands[place], self.numbers.get(place))
