@@ -44,11 +44,12 @@ def picture(schedule: Schedule, arguments: Sequence[str], format: str, rankdir: 
     *cards, card = distinct([*arguments, "parameters"], "{}_{}", taken=names)
     n = min(slot for slot, _ in schedule.constants)  # parameters come before constants
     maker = {(False, slot): card for slot in range(n)}  # the card of each number
-    leaves = [(card, f"{n} parameter{'s' * (n > 1)}", "parameter")] if n else []
-    for card, name, places in zip(cards, arguments, schedule.inputs, strict=True):
+    leaves = []
+    for argument, name, places in zip(cards, arguments, schedule.inputs, strict=True):
         several = f"{len(places)} x " if len(places) > 1 else ""
-        leaves.append((card, f"{name} ({several}lanes)", "input"))
-        maker.update({(True, slot): card for slot in places})
+        leaves.append((argument, f"{name} ({several}lanes)", "input"))
+        maker.update({(True, slot): argument for slot in places})
+    leaves += [(card, f"{n} parameter{'s' * (n > 1)}", "parameter")] if n else []
     for card, text, kind in leaves:
         frame, fill = COLOURS[kind]
         style = "filled,rounded" if kind == "input" else "filled"

@@ -11,7 +11,7 @@ A program is compiled for examples of one shape.
     2  * 1 0
     3  tanh 2
     4  * 3 3
-    5  constant 1.0
+    5  constant 1
     6  - 5 4
     7  * 0 6
     8  * 1 6

@@ -60,8 +60,7 @@ class Instructions(Sequence[Instruction]):
     """A list of instructions, stored in columns, which cost Python's garbage collector less.
 
     Attributes:
-        ops: the operation of each instruction.
-        operands: the places of each instruction's operands; a place is an index into these lists.
+        ops, operands: the operations, and the places (indices into these lists) of their operands.
         lanes: for each instruction, 1 if its result can differ from lane to lane, else 0.
         numbers: maps the place of each input and constant to its number.
         tables: maps the place of each index of a `take` to the lengths of its tables.
@@ -177,7 +176,8 @@ class Simplified(Recording):
         key = repr(float(number))  # 0.0 and -0.0 have different keys, and all NaNs share one
         place = known.get(key)
         if place is None:
-            place = known[key] = self._recorded.add("constant", (), float(number))
+            number = number if type(number) is int else float(number)
+            place = known[key] = self._recorded.add("constant", (), number)
             self._notable.add(place)
         return place
 

@@ -158,8 +158,7 @@ def fit(
 class _Single:
     """Training steps one by one.
 
-    Attributes:
-        unused: ids of the optimizer's parameters, until an eager loss has used one of them.
+    `unused` has ids of the optimizer's parameters, until an eager loss has used one of them.
     """
 
     def __init__(self, loss: Any, examples: list[Any], optimizer: Any) -> None:
