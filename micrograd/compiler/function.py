@@ -185,8 +185,7 @@ class Compiled:
             return True
 
     def _prepared(self, arguments: Sequence[Any]) -> tuple[Program, Sequence[Array], int] | None:
-        # The program for these arguments, the arguments as arrays, and the number of examples; None
-        # if they contain Values.
+        # The program, the arguments as arrays, and the number of examples; None if some are Values.
         if is_recording() and not any(map(_has_values, arguments)):
             raise ValueError(
                 f"{self.__name__} was called with plain numbers inside of a function that is being "
@@ -491,6 +490,7 @@ def _has_values(x: Any) -> bool:
 
 
 def as_array(i: int, x: Any) -> Array:
+    """Argument i as an array of numbers."""
     if np.ma.is_masked(x):
         raise TypeError(f"argument {i} has masked numbers: leave out those examples")
     try:
