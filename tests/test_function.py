@@ -267,13 +267,13 @@ def test_a_compiled_function_inside_another_one():
 def test_the_executor_is_chosen_or_given():
     w = Value(2.0)
     default = compile(lambda x: w * x)
-    assert (default.executor, bool(default.reason)) in (("llvm", False), ("numpy", True))
+    assert default.executor in ("llvm", "numpy")
 
     @compile(executor="numpy")
     def loss(x):
         return w * x
 
-    assert (loss.executor, loss.reason, loss([1.0, 2.0]).data) == ("numpy", "", 3.0)
+    assert (loss.executor, loss([1.0, 2.0]).data) == ("numpy", 3.0)
     with pytest.raises(ValueError, match=r"executor 'fortran' is not one of .*numpy"):
         compile(lambda x: x, executor="fortran")
 
@@ -326,9 +326,9 @@ def test_methods_are_compiled_for_each_object_and_for_each_class():
     [
         (([[1.0, 2.0], [1.0]],), ValueError, "argument 0 has examples of different lengths.*once"),
         (([1.0], [[[1.0]], [1.0]]), ValueError, "argument 1 has examples of different lengths"),
-        (([1.0, 2.0], [1.0]), ValueError, "a row for each example, got 2 and 1 rows"),
-        (([],), ValueError, "at least one example, got none"),
-        ((np.zeros((0, 3)),), ValueError, "at least one example, got none"),
+        (([1.0, 2.0], [1.0]), ValueError, "of the same length, got 2 and 1 rows"),
+        (([],), ValueError, "a row for each example.*got 0 rows"),
+        ((np.zeros((0, 3)),), ValueError, "a row for each example.*got 0 rows"),
         (("abc",), TypeError, "argument 0: expected an array of real numbers, got <U3 'abc'"),
         (([1.0], ["a"]), TypeError, "argument 1: expected an array of real numbers, got <U1"),
         (([1j],), TypeError, "real numbers, got complex128"),

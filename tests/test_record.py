@@ -99,7 +99,6 @@ def test_parameters_are_restored_if_the_function_fails():
 
     def fails(x):
         (w * v * x).backward()
-        v.data = w * 2.0
         raise KeyError("midway")
 
     with pytest.raises(KeyError, match="midway"):

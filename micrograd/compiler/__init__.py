@@ -43,22 +43,18 @@ index into memory. The passes, in the order in which they run:
                   them run in every lane and which run once, and takes means over lanes
     fuse          turns sums of products, and other chains, into single instructions
     schedule      groups instructions that do the same thing at the same time; finds matrix products
-    run_numpy, run_llvm, run_jax        three ways to run the same program on a batch
-    llvm_text     arithmetic that writes LLVM's language
-    llvm_code     a schedule as a text in this language, of which run_llvm makes machine code
+    run_numpy, run_llvm, run_jax        three ways to run the same program on a batch; llvm_text is
+                  arithmetic that writes LLVM's language, llvm_code a schedule in this language
 
 Modules around the passes:
 
     guard         what a function reads from outside, and whether any of it has changed
     parameters    storage shared by parameters, while `p.data` and `p.grad` work as before
     program       the result of all passes, for examples of one shape
-    text          a program as Python text, number by number, or a line for each group
-    picture       a program as a drawing
-    profile       where the time of a step goes
+    text, picture, profile              a program as Python, as a drawing, and where its time goes
     batch         what a compiled function returns
     update        an optimizer's rule as groups; training steps in one call of the executor
-    function      `micrograd.compile`
-    training      `micrograd.fit`
+    function, training                  `micrograd.compile` and `micrograd.fit`
 
 No pass contains a derivative rule: `tracing.py` records the backward pass in the same way as the
 forward pass.

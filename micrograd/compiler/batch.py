@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +19,8 @@ class Batch:
 
     Attributes:
         n: the number of examples.
-        data: the mean of the result over the examples; a list of means if the function returns a
-            list.
+        data: the mean over the examples; a list of means if the function returns a list.
+        lanes: the result for each example: shape (n,), or (n, k) if the function returns k results.
 
     >>> from micrograd import Value, compile
     >>> w = Value(2.0)
@@ -36,23 +36,10 @@ class Batch:
     """
 
     def __init__(
-        self,
-        n: int,
-        data: Any,
-        lanes: Array | Callable[[], Array],
-        gradients_of: Callable[[int], tuple[Row, Array]],
+        self, n: int, data: Any, lanes: Array, gradients_of: Callable[[int], tuple[Row, Array]]
     ) -> None:
-        self.n = n
-        self.data = data
-        self._lanes = lanes
+        self.n, self.data, self.lanes = n, data, lanes
         self._gradients_of = gradients_of  # takes the index of a result: 0 if there is only one
-
-    @property
-    def lanes(self) -> Array:
-        """The result for each example: shape (n,), or (n, k) if the function returns k results."""
-        if callable(self._lanes):
-            self._lanes = self._lanes()
-        return self._lanes
 
     @np.errstate(all="ignore")
     def backward(self, gradient: float = 1.0) -> None:
@@ -89,16 +76,6 @@ class Batch:
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec else repr(self)
-
-    def _refused(self, _: Any) -> NoReturn:
-        raise TypeError(
-            "a batch holds results and is not a node of a graph: do the arithmetic inside the "
-            "compiled function, or compute with batch.data"
-        )
-
-    __array_ufunc__ = None  # arithmetic with arrays is refused, too
-    __add__ = __radd__ = __sub__ = __rsub__ = _refused
-    __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __pow__ = _refused
 
     def __repr__(self) -> str:
         return f"Batch(data={self.data}, n={self.n})"

@@ -1,8 +1,7 @@
 """`micrograd.compile`: runs a function of scalars over a whole batch.
 
 The first call with examples of a new shape records the function and runs each pass of the compiler
-once. The resulting program handles any number of examples. `programs` holds the compiled programs;
-`clear()` discards them.
+once. The resulting program, kept in `programs`, handles any number of examples.
 
 Results and gradients are the same as in eager mode, except for:
 
@@ -25,7 +24,7 @@ import time
 import warnings
 import weakref
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper
 from importlib.util import find_spec
 from operator import is_
@@ -37,9 +36,9 @@ import numpy.typing as npt
 from micrograd.compiler.batch import Batch
 from micrograd.compiler.guard import Guard
 from micrograd.compiler.parameters import Row, is_recording
-from micrograd.compiler.profile import Profile, profile
+from micrograd.compiler.profile import Profile
 from micrograd.compiler.program import DTYPES, Program, Shapes
-from micrograd.compiler.record import ATTEMPTS, Shape
+from micrograd.compiler.record import Shape
 from micrograd.compiler.run_llvm import why_not
 from micrograd.compiler.schedule import Group
 from micrograd.compiler.simplify import Instructions
@@ -55,7 +54,7 @@ if TYPE_CHECKING:
 
 EXECUTORS = ("llvm", "numpy", *DTYPES)
 SYNONYMS = {"numba": "llvm"}  # of earlier versions
-MOST = 100  # programs of a function that are kept
+NOTHING = Guard(len)  # of a function that reads nothing, before something is compiled
 OFTEN, SOON = 20, 60.0  # warn after OFTEN compilations in less than SOON seconds
 
 __all__ = ["Batch", "Compiled", "compile"]
@@ -75,26 +74,14 @@ class Compiled:
     ...     return (w * x) ** 2
     >>> square([1.0, 3.0]).data
     20.0
-    >>> print(square.scalar_source, end="")
-    from numpy import mean
-    <BLANKLINE>
-    <BLANKLINE>
-    def program(parameters, inputs):
-        [w] = parameters
-        [x] = inputs
-        v1 = w * x
-        square = mean(v1 * v1)
-        w_grad = mean(x * (2.0 * v1))
-        return square, [w_grad]
+    >>> "v1 = w * x" in square.scalar_source
+    True
     >>> [step.op for step in square.instructions if step.operands]  # the last * is d/dx
     ['*', '*', '*', '*', '*', 'mean', 'mean']
     >>> square.groups
     [* of 1 in lanes, * of 1 in lanes, * of 1 in lanes, 2 means of 1 product]
     >>> square.picture().source.count("->")  # from w and x, and from group to group
     7
-    >>> square.clear()
-    >>> square.programs
-    {}
     """
 
     def __init__(self, function: Callable[..., Any], executor: str = "") -> None:
@@ -127,7 +114,14 @@ class Compiled:
             IndexError: an index is outside its table, or not a whole number.
         """
         if named:
-            arguments = self._by_position(arguments, named)
+            bound = inspect.signature(self.function).bind(*arguments, **named)
+            bound.apply_defaults()  # of those before the last one given
+            if bound.kwargs:
+                raise TypeError(
+                    f"{self.__name__} takes {', '.join(bound.kwargs)} by keyword alone, but arrays "
+                    "go by position: remove the `*` among its parameters"
+                )
+            arguments = bound.args
         prepared = self._prepared(arguments)
         if prepared is None:
             return self.function(*arguments)
@@ -141,13 +135,9 @@ class Compiled:
     def step(self, optimizer: Any, *arguments: Any) -> float:
         """One training step: updates the parameters, and returns the mean before the update.
 
-            optimizer.zero_grad()
-            batch = loss(X, y)
-            batch.backward()
-            optimizer.step()
-
-        does the same in four calls; here the executor gets a single one, if the optimizer is one of
-        this package's. Gradients are those of this step.
+        It does the same as `optimizer.zero_grad()`, a call, `backward()` and `optimizer.step()`, in
+        one call of the executor if the optimizer is one of this package's. Gradients are those of
+        this step.
 
         >>> from micrograd.optim import SGD
         >>> w = Value(3.0)
@@ -168,89 +158,69 @@ class Compiled:
             means.append(batch.data)
         return means[0]
 
-    def in_one_call(
-        self,
-        optimizer: Any,
-        arguments: Sequence[Any],
-        count: int,
-        order: Array | None,
-        lrs: Sequence[float],
-        means: list[float],
-    ) -> bool:
-        """Does training steps in one call of the executor, as in `Training`; False if it cannot."""
+    def in_one_call(self, optimizer: Any, arguments: Sequence[Any], *steps: Any) -> bool:
+        """Does training steps in one call of the executor; False if it cannot.
+
+        `steps` are the last arguments of a call of `Training`, from `count` on.
+        """
         prepared = self._prepared(arguments)
         if prepared is None or (open_blocks and is_paused()):
             return False
-        if count > 1 and self._cache.guard and self._cache.guard.reads_optimizer:
+        if steps[0] > 1 and self._cache.guard.reads_optimizer:
             return False  # each step changes what the next one reads
         program, arrays, n = prepared
         with one_at_a_time:  # no parameter moves to another storage meanwhile
             training = program.training
-            if training is None or not training.is_for(optimizer):
+            if not (training and training.is_for(optimizer)):
                 training = program.training = training_of(program, optimizer)
+            order = steps[1]
             size = n if order is None else order.shape[1]
             if training is None or size > training.largest:
                 return False
             try:
-                training(arrays, size, count, order, lrs, means)
+                training(arrays, size, *steps)
             except IndexError:
                 program.say_which_index(arrays, n)
                 raise
             return True
 
     def _prepared(self, arguments: Sequence[Any]) -> tuple[Program, Sequence[Array], int] | None:
-        # The program for these arguments, the arguments as arrays, and the number of examples; None
-        # if they contain Values.
+        # The program, the arguments as arrays, and the number of examples; None if some are Values.
         if is_recording() and not any(map(_has_values, arguments)):
             raise ValueError(
                 f"{self.__name__} was called with plain numbers inside of a function that is being "
                 "compiled, so its result would never be updated: pass Values or arguments of that "
                 "function"
             )
-        self._discard_what_is_out_of_date()
         cache = self._cache
+        if not cache.guard.holds():
+            cache.clear()
         kinds = tuple([(a.shape, a.dtype) if type(a) is np.ndarray else None for a in arguments])
         known = cache.calls.get(kinds)
         if known is not None:  # arrays like those of an earlier call need no checks
             return known[0], arguments, known[1]
         try:
-            arrays = [_as_array(i, a) for i, a in enumerate(arguments)]
+            arrays = [as_array(i, a) for i, a in enumerate(arguments)]
         except (TypeError, ValueError):
             if any(map(_has_values, arguments)):
                 return None
             raise
-        n = _number_of_examples(arrays)
+        lengths = {len(a) for a in arrays if a.ndim} or {1}
+        if len(lengths) > 1 or lengths == {0}:
+            found = " and ".join(str(len(a)) for a in arrays if a.ndim)
+            raise ValueError(
+                f"expected arrays with a row for each example, of the same length, got {found} rows"
+            )
+        [n] = lengths
         program = self.program(tuple(a.shape[1:] for a in arrays))
         if all(map(is_, arrays, arguments)):
             cache.calls[kinds] = program, n
         return program, arrays, n
 
-    def _discard_what_is_out_of_date(self) -> None:
-        if self._cache.guard is not None and not self._cache.guard.holds():
-            self._cache.clear()
-
     def _computed(self, program: Program, arrays: Sequence[Array], n: int) -> Batch:
-        if program.is_list or not program.has_gradients or (open_blocks and is_paused()):
-            return self._without_gradients(program, arrays, n)
-        parameters = program.row.data
-        mean, gradients, lanes = program.with_gradients(parameters, arrays, n)
-        found: Any = lanes
-        if lanes is None:  # only the mean was computed: lanes are computed on demand
-            given = parameters.copy(), [a.copy() for a in arrays], n
-            found = lambda: program.results(*given)[0]  # noqa: E731
-        return Batch(n, mean, found, lambda _: (program.row, gradients))
-
-    def _by_position(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
-        bound = inspect.signature(self.function).bind(*arguments, **named)
-        bound.apply_defaults()  # of those before the last one given
-        if bound.kwargs:
-            raise TypeError(
-                f"{self.__name__} takes {', '.join(bound.kwargs)} by keyword alone, but arrays go "
-                "by position: remove the `*` among its parameters"
-            )
-        return bound.args
-
-    def _without_gradients(self, program: Program, arrays: Sequence[Array], n: int) -> Batch:
+        if not (program.is_list or not program.has_gradients or (open_blocks and is_paused())):
+            mean, gradients, lanes = program.with_gradients(program.row.data, arrays, n)
+            return Batch(n, mean, lanes, lambda _: (program.row, gradients))
         parameters = program.row.data.copy()
         lanes = program.results(parameters, arrays, n)
         with np.errstate(all="ignore"):
@@ -267,96 +237,70 @@ class Compiled:
             _, gradients, _ = backward.with_gradients(parameters, kept, n)
             return backward.row, gradients
 
-        if program.is_list:
-            return Batch(n, means, lanes.T, gradients_of)
-        return Batch(n, means[0], lanes[0], gradients_of)
+        data, found = (means, lanes.T) if program.is_list else (means[0], lanes[0])
+        return Batch(n, data, found, gradients_of)
 
     def program(self, shapes: Shapes) -> Program:
         """The program for examples of these shapes, compiled on first use."""
-        programs = self._cache.programs
         with one_at_a_time:
+            programs = self._cache.programs
             if shapes not in programs:
-                if len(programs) == MOST:
-                    self._cache.clear()
                 known = self._latest.parameters if programs else ()
-                program = self._recorded(shapes, 0, known)
-                self._cache.programs[shapes] = program
-                self._warn_if_often()
-                return program
+                programs[shapes] = self._recorded(shapes, 0, known)
+                times = self._cache.times
+                times.append(time.monotonic())
+                if len(times) == OFTEN and times[-1] - times[0] < SOON:
+                    times.clear()
+                    warnings.warn(
+                        f"{self.__name__} has been compiled {OFTEN} times within a minute: pass "
+                        "what keeps changing as an argument, or make it the data of a Value; pad "
+                        "examples to a few lengths, and pass the real length as an argument",
+                        RuntimeWarning,
+                        stacklevel=4,  # in the line that calls the function
+                    )
             return programs[shapes]
-
-    def _warn_if_often(self) -> None:
-        # Each of these calls waits for the compiler.
-        times = self._cache.times
-        times.append(time.monotonic())
-        if len(times) == OFTEN and times[-1] - times[0] < SOON:
-            warnings.warn(
-                f"{self.__name__} has been compiled {OFTEN} times within a minute: pass what keeps "
-                "changing as an argument, or make it the data of a Value; pad examples of many "
-                "shapes to a few lengths, and pass the real length as an argument",
-                RuntimeWarning,
-                stacklevel=5,  # in the line that calls the function
-            )
-            times.clear()
 
     def _gradient_program(self, forward: Program, output: int) -> Program:
         # Each result after the first has its own program, compiled when backward() needs it.
         cache = self._cache
         with one_at_a_time:
-            is_latest = cache.programs.get(forward.shapes) is forward
-            if not (is_latest and cache.guard and cache.guard.holds()):
+            if cache.programs.get(forward.shapes) is not forward or not cache.guard.holds():
                 raise RuntimeError(
                     "something that the function reads has changed since this batch was computed: "
                     "call the function again"
                 )
-            if not output:
-                return forward
-            if output not in forward.by_result:
+            if output and output not in forward.by_result:
                 found = self._recorded(forward.shapes, output, forward.parameters)
                 forward.by_result[output] = found
-            return forward.by_result[output]
+            return forward.by_result[output] if output else forward
 
     def _recorded(self, shapes: Shapes, output: int, known: Sequence[Value]) -> Program:
-        numbers = Guard(self.function).numbers
         try:
-            for _ in range(ATTEMPTS):
-                program = Program(self.function, shapes, self.executor, output, known)
-                self._cache.guard = Guard(self.function)
-                if self._cache.guard.numbers == numbers:
-                    return program
-                numbers = self._cache.guard.numbers
-            raise ValueError(
-                "on every call the function changes a number that it reads: change it outside, "
-                "and pass it as an argument"
-            )
+            program = Program(self.function, shapes, self.executor, output, known)
+            self._cache.guard = Guard(self.function)
+            return program
         except Exception as error:
-            given = ", ".join(map(_described, shapes))
+            given = ", ".join(
+                " x ".join(map(str, s)) + " numbers" if s else "one number" for s in shapes
+            )
             error.add_note(
                 f"(while compiling {self.__name__} for examples of {given}; the first axis of "
                 "an argument runs over the examples: [[1.0, 2.0]] is one example of two numbers)"
             )
             raise
 
-    def _chosen(self) -> tuple[str, str]:
-        # The executor is chosen when it is first needed, because the choice may import llvmlite.
-        if self._cache.executor is None:
-            reason = why_not() if self._asked_for in ("", "llvm") else ""
-            if self._asked_for in DTYPES and find_spec("jax") is None:
-                reason = "JAX is not installed: pip install jax"
-            if reason and self._asked_for:
-                raise ValueError(reason)
-            self._cache.executor = self._asked_for or ("numpy" if reason else "llvm"), reason
-        return self._cache.executor
-
     @property
     def executor(self) -> str:
         """The executor of the programs: 'llvm', 'numpy', 'jax' or 'jax-float32'."""
-        return self._chosen()[0]
-
-    @property
-    def reason(self) -> str:
-        """Why 'llvm' was not chosen; empty if it was, or if another executor was requested."""
-        return self._chosen()[1]
+        asked = self._asked_for
+        if not self._cache.executor:  # not chosen earlier, because this may import llvmlite
+            reason = why_not() if asked in ("", "llvm") else ""
+            if asked in DTYPES and find_spec("jax") is None:
+                reason = "JAX is not installed: pip install jax"
+            if reason and asked:
+                raise ValueError(reason)
+            self._cache.executor = asked or ("numpy" if reason else "llvm")
+        return self._cache.executor
 
     def jax(self, *shapes: Shape) -> Callable[..., Any]:
         """The program as a pure function for JAX: (parameters, *arguments) -> (mean, gradients).
@@ -364,28 +308,19 @@ class Compiled:
         It works inside `jit`, `vmap` and `shard_map`, and with the optimizers of other libraries.
         Its attribute `parameters` lists the Values in the order of the array of parameters:
 
-            gradients_of = loss.jax((2,), ())  # an example consists of two numbers and a number
+            gradients_of = loss.jax((2,), ())  # the shapes of the arguments, for one example
             weights = jnp.array([p.data for p in gradients_of.parameters])
             mean, gradients = jax.jit(gradients_of)(weights, X, y)
 
-        It computes in the dtype of the parameters. JAX makes arrays of float64 only after
-        `jax.config.update("jax_enable_x64", True)`, or inside `with jax.enable_x64(True):`. An
-        invalid index gives NaN. Everything except the parameters and arguments is fixed: after a
-        change of the model, call this method again.
-
-        Args:
-            shapes: the shape of each argument, for one example: () for a number, (d,) for a list.
-
-        Raises:
-            TypeError: the function returns a list, or its result inside no_grad().
+        It computes in the dtype of the parameters, and an invalid index gives NaN. Everything
+        except the parameters and arguments is fixed: after a change of the model, call this again.
         """
-        self._discard_what_is_out_of_date()
+        if not self._cache.guard.holds():
+            self._cache.clear()
         program = self.program(shapes)
         if program.is_list or not program.have_graphs[0]:
-            raise TypeError(
-                f"{self.__name__} must return a single Value, computed outside no_grad(): return "
-                "one result, such as the loss"
-            )
+            expected = "a single Value, computed outside no_grad()"
+            raise TypeError(f"{self.__name__} must return {expected}: return the loss, for example")
         from micrograd.compiler.run_jax import pure
 
         found = pure(program.schedule, shapes)
@@ -416,7 +351,7 @@ class Compiled:
         if prepared is None:
             raise TypeError("profile expects a batch of numbers, got Values: pass their data")
         program, arrays, n = prepared
-        return profile(program.schedule, program.row.data, arrays, n)
+        return Profile(program, arrays, n)
 
     @property
     def parameters(self) -> list[Value]:
@@ -427,15 +362,15 @@ class Compiled:
     def source(self) -> str:
         """The latest program as NumPy text at the level of matrices, with a line for each group.
 
-        It defines a function of the parameters, as an array, and of the arguments of a batch. This
-        function returns the mean and its gradients, or else the list of results.
+        It defines a function of the parameters, as an array, and of the arguments of a batch, which
+        returns the mean and its gradients, or else the list of results.
         """
         return self._latest.source(self.__name__)
 
     @property
     def scalar_source(self) -> str:
         """The latest program as Python text, number by number, as it was recorded."""
-        return self._latest.scalar_source(self.__name__, with_gradients=not self._latest.is_list)
+        return self._latest.scalar_source()
 
     @property
     def groups(self) -> list[Group]:
@@ -451,14 +386,11 @@ class Compiled:
     def __get__(self, owner: Any, kind: Any = None) -> Compiled:
         if owner is None:
             return self
-        # A method is compiled separately for each object; its cache lives as long as the object.
-        # Not a WeakKeyDictionary, in which equal objects would share a cache.
-        address = id(owner)
-        if address not in self._caches:
-            weakref.finalize(owner, self._caches.pop, address, None)
-            self._caches[address] = _Cache()
         method = Compiled(self.function.__get__(owner, kind), self._asked_for)
-        method._cache = self._caches[address]
+        # Its cache lives as long as the object. In a WeakKeyDictionary, equal objects share one.
+        if id(owner) not in self._caches:
+            weakref.finalize(owner, self._caches.pop, id(owner), None)
+        method._cache = self._caches.setdefault(id(owner), method._cache)
         return method
 
     def __reduce__(self) -> Any:
@@ -472,10 +404,9 @@ class _Cache:
     """The compiled programs of a function, kept for later calls.
 
     Attributes:
-        guard: notices when the programs are out of date; None until something is compiled.
+        guard: notices when the programs are out of date.
         programs: maps the shapes of the arguments to a program.
         calls: maps the shapes and types of a call's arrays to (program, number of examples).
-        executor: its name, and why it is not 'llvm'; None until it is chosen.
         times: the times of the latest compilations, in seconds.
     """
 
@@ -484,8 +415,8 @@ class _Cache:
         self.clear()
 
     def clear(self) -> None:
-        self.executor: tuple[str, str] | None = None
-        self.guard: Guard | None = None
+        self.executor = ""
+        self.guard = NOTHING
         self.programs: dict[Shapes, Program] = {}
         self.calls: dict[Any, tuple[Program, int]] = {}
 
@@ -520,9 +451,10 @@ def compile(*function: Any, executor: str = "") -> Any:
     filled later, attributes added to a Value later, functions and classes of installed packages,
     and entries written into `vars(module)` directly.
 
-    `clear()` forces a new recording. It is also needed if a number is replaced by an equal one (0.0
-    by -0.0, or 1 by 1.0 or True). Pass large arrays as arguments: a global array is compared in
-    each call.
+    The function runs only while it is recorded: what it changes outside, such as a counter of its
+    calls, it changes only then. `clear()` forces a new recording. It is also needed if a number is
+    replaced by an equal one (0.0 by -0.0, or 1 by 1.0 or True). Pass large arrays as arguments: a
+    global array is compared in each call.
 
     Args:
         function: takes numbers, or lists of numbers, and returns a Value or a list of Values. It
@@ -557,7 +489,8 @@ def _has_values(x: Any) -> bool:
     return isinstance(x, (Value, Traced))
 
 
-def _as_array(i: int, x: Any) -> Array:
+def as_array(i: int, x: Any) -> Array:
+    """Argument i as an array of numbers."""
     if np.ma.is_masked(x):
         raise TypeError(f"argument {i} has masked numbers: leave out those examples")
     try:
@@ -576,21 +509,3 @@ def _as_array(i: int, x: Any) -> Array:
     # JAX has no long doubles, and numbers in the byte order of this machine alone.
     dtype = np.dtype(float) if array.dtype.char == "g" else array.dtype.newbyteorder("=")
     return array.astype(dtype, copy=False)
-
-
-def _number_of_examples(arrays: Sequence[Array]) -> int:
-    lengths = [len(a) for a in arrays if a.ndim]
-    if len(set(lengths)) > 1:
-        raise ValueError(
-            "expected arrays with a row for each example, got "
-            f"{' and '.join(map(str, lengths))} rows: give them the same length"
-        )
-    if lengths and not lengths[0]:
-        raise ValueError("expected at least one example, got none")
-    return lengths[0] if lengths else 1
-
-
-def _described(shape: Shape) -> str:
-    if shape == (1,):
-        return "a list of 1 number (.ravel() makes it one number)"
-    return " x ".join(map(str, shape)) + " numbers" if shape else "one number"

@@ -45,8 +45,8 @@ MEANS, SCATTERS = ("mean", "scatter mean"), ("scatter", "scatter mean")
 class Unit(NamedTuple):
     """An instruction with any number of operands, in lists of places (instruction indices).
 
-    The lists are left and right for a dot and a mean; indices, contributions and the position for a
-    scatter, which also stores the length of the table; the index and the table for a take.
+    The lists are left and right for a dot and a mean; the index and the table for a take; indices,
+    contributions and the position for a scatter, which also stores the length of the table.
     """
 
     op: str
@@ -63,21 +63,8 @@ class Fused(NamedTuple):
         lanes: for each place, whether its result can differ from lane to lane.
         n_instructions: the length of the recording.
 
-    All products of a dot are of the same kind. In this example x * x is not a weight times an
-    input, so the dot becomes a part, at place 8, of the unit at place 7.
-
-    >>> from micrograd.compiler.simplify import Simplified
-    >>> recording = Simplified()
-    >>> w, v, x = recording.parameter(), recording.parameter(), recording.input(0.5)
-    >>> result = w * x + v * x + x * x
-    >>> units, lanes, _ = fused(recording.instructions, [result.place])
-    >>> for place, unit in units.items():
-    ...     print(place, unit.op, unit.operands)
-    8 dot ((0, 1), (2, 2))
-    9 * ((2,), (2,))
-    7 + ((8,), (9,))
-    >>> lanes
-    [False, False, True, True, True, True, True, True, True, True]
+    All products of a dot are of the same kind: of w * x + v * x + x * x, only the first two are a
+    weight times an input, so their dot becomes a part of the sum.
     """
 
     units: dict[int, Unit]
@@ -86,12 +73,7 @@ class Fused(NamedTuple):
 
 
 def fused(instructions: Instructions, results: Sequence[int]) -> Fused:
-    """The units that these results need.
-
-    Args:
-        instructions: the instructions of a recording.
-        results: places of results; each keeps its own unit, even if a sum could absorb it.
-    """
+    """The units that these results need; each keeps its own unit, even if a sum could absorb it."""
     fusion = _Fusion(instructions, results)
     for place in range(len(instructions) - 1, -1, -1):  # sums before their terms
         is_needed = fusion.uses[place] and place not in fusion.absorbed
@@ -124,7 +106,9 @@ class _Fusion:
     def unit(self, place: int) -> Unit:
         op, operands = self.ops[place], self.operands[place]
         if op in SUMS:
-            return self.sum(place)
+            tree = self.tree(place)
+            self.absorbed.update(tree.inside)
+            return self.scattered(place, tree) or self.total(tree, self.lanes[place])
         if op == "mean":
             return self.mean(*operands)
         if op in CHAINS:
@@ -206,11 +190,6 @@ class _Fusion:
         products = [(*zip(*sorted(pairs), strict=True), sign) for (sign, *_), pairs in kinds]
         return _Tree(products, sorted(terms), inside)
 
-    def sum(self, place: int) -> Unit:
-        tree = self.tree(place)
-        self.absorbed.update(tree.inside)
-        return self.scattered(place, tree) or self.total(tree, self.lanes[place])
-
     def total(self, tree: _Tree, in_lanes: bool) -> Unit:
         """The unit of a sum: a dot, or the last one of a chain whose other units are its parts."""
         summed: dict[int, list[Any]] = {1: [], -1: []}  # terms, products and dots, by sign
@@ -226,10 +205,7 @@ class _Fusion:
             if uniform and (sign, uniform[0][1]) == (1, 1) and not self.lanes[left[0]]:
                 # A neuron: weights times inputs, and a bias.
                 left, right = (*left, uniform.pop()[0]), (*right, ONE)
-            if len(left) > 1:
-                summed[sign].append(Unit("dot", (left, right)))
-            else:
-                summed[sign].append(Unit("*", (left, right)))
+            summed[sign].append(Unit("dot" if len(left) > 1 else "*", (left, right)))
         chain: Terms = []
         for sign, terms in summed.items():
             if len(terms) > 2:
@@ -267,16 +243,14 @@ class _Fusion:
                 return None
             condition, x, other = self.operands[place]
             is_zero = self.ops[other] == "constant" and self.numbers[other] == 0
-            if self.ops[condition] != "is" or not is_zero:
-                return None
-            index, position = self.operands[condition]
+            index, position = self.operands[condition][:2]
             # Without a table it is not an index: where(x, 0, y) is also recorded with an `is`.
-            if index not in self.tables:
+            if not is_zero or self.ops[condition] != "is" or index not in self.tables:
                 return None
             indices.append(index)
             contributions.append(x)
             positions.add(position)
-        if len(positions) != 1 or self.ops[min(positions)] != "constant":
+        if len(positions) != 1 or self.ops[position] != "constant":
             return None
         self.absorbed.update(place for place, _ in tree.terms)
         # An index may point past the entries that have a gradient, for example at constants.

@@ -14,14 +14,12 @@ reads now with what it read then; if something differs, the function is recorded
     False
 
 One walk finds what to compare, by reading code without running it: bytecode contains the names of
-the globals and attributes that it loads. The walk starts from one function: its globals, its
-closure and its defaults. From there it follows items of containers, elements of arrays, and
-attributes whose names are loaded by any function found so far. Each new function is searched in the
-same way, until nothing new turns up.
+the globals and attributes that it loads. From the function it follows its globals, its closure and
+its defaults, then items of containers, elements of arrays, and attributes whose names are loaded by
+any function found so far, until nothing new turns up.
 
-The comparison must be fast, because it runs before every call. Most of it is a single == between
-two lists of dicts and lists, which Python evaluates in C. nn.Module counts assignments to
-attributes; while the count stays the same, modules need not be compared.
+The comparison runs before every call, so most of it is done by a few == of lists, in C. nn.Module
+counts assignments to attributes; while the count stays the same, modules need not be compared.
 
 Of 27 changes such as a user makes, the next call gives the right result after 25; environment
 variables and files are not noticed. torch.compile notices 25, too; jax.jit and equinox's filter_jit
@@ -31,11 +29,12 @@ ask for arguments instead. A call takes 4 microseconds (`demos/benchmark.py --on
 from __future__ import annotations
 
 import dis
-import functools
+import gc
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, lru_cache, partial
 from operator import attrgetter, call, is_, itemgetter
 from types import (
     CodeType,
@@ -74,14 +73,7 @@ LOADS = {
     "IMPORT_NAME": "modules",
 }
 # Objects of these types call functions, or read attributes, that are not in their `__dict__`.
-PARTS: dict[type, tuple[str, ...]] = {
-    MethodType: ("__func__", "__self__"),
-    functools.partial: ("func", "args", "keywords"),
-    property: ("fget",),
-    staticmethod: ("__func__",),
-    classmethod: ("__func__",),
-    functools.cached_property: ("func",),
-}
+PARTS = MethodType, partial, cached_property, property, staticmethod, classmethod
 # Python calls special methods without naming them, so they all count as loaded, except for those
 # that show an object. Methods that create one count only if the class itself is found.
 SHOWING = {"__repr__", "__str__", "__format__"}
@@ -89,11 +81,14 @@ CREATION = {"__new__", "__init__", "__post_init__"}
 # Methods of nn.Module that go through all attributes.
 GO_THROUGH_ALL = {"parameters", "named_parameters", "named_modules", "state_dict", "zero_grad"}
 
-STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
-THIS_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+NOT_EDITED = tuple(  # folders: the standard library, this package
+    os.path.dirname(os.path.abspath(file)) + os.sep
+    for file in (os.__file__, sys.modules["micrograd"].__file__ or "")
+)
 RESULT = object()  # replaces results of operations in comparisons: each run creates new ones
 CODE, DEFAULTS = attrgetter("__code__"), attrgetter("__defaults__", "__kwdefaults__")
 CONTENTS = attrgetter("cell_contents", "cell_contents")  # a tuple, as other reads return
+Read = tuple[Callable[[Any], Any], Any]  # a function and its argument
 
 
 class Guard:
@@ -106,99 +101,34 @@ class Guard:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         walk = _Walk(function)
-        self.values = walk.values
-        self.reads_optimizer = any(part.before for part in walk.of_optimizers)
-        self._parts, self._modules, self._edits = walk.parts, walk.of_modules, Module.edits
-        self._functions, self._codes = walk.functions, [*map(CODE, walk.functions)]
-        self._reads = [read for read, _ in walk.reads]
-        self._things = [thing for _, thing in walk.reads]
-        found = [read(thing) for read, thing in walk.reads]
-        self._expected = [x if _equality_tells(x) else _Identical(x) for x in found]
-        self._collect()
-
-    def _collect(self) -> None:
-        # Comparing two lists checks many parts at once; others, with an array, say, go one by one.
-        self._alone = [part for part in self._parts if part.copy is None]
-        together = [part for part in self._parts if part.copy is not None]
-        self._holders = [part.holder for part in together]
-        self._copies = [part.copy for part in together]
-
-    @property
-    def numbers(self) -> list[Any]:
-        """The plain numbers that the function reads from variables and attributes."""
-        found = [x.things if isinstance(x, _Identical) else x for x in self._expected]
-        found = [things for things in found if isinstance(things, tuple)]
-        parts = (*self._parts, *self._modules)
-        found += [part.before for part in parts if part.names is not None]
-        return [x for things in found for x in things if isinstance(x, (int, float, complex))]
+        self.values, self.reads_optimizer = walk.values, walk.reads_optimizer
+        self._containers = walk.containers
+        self._copies = [container.copy() for container in walk.containers]
+        self._reads, self._expected = _results(walk.reads)
+        self._of_modules, self._expected_of_modules = _results(walk.of_modules)
+        self._edits = Module.edits
 
     def holds(self) -> bool:
         """Whether everything that the function reads is unchanged."""
         try:
-            if [*map(CODE, self._functions)] != self._codes:
+            if self._containers != self._copies:
                 return False
-            if [*map(call, self._reads, self._things)] != self._expected:
+            if [*map(call, *self._reads)] != self._expected:
                 return False
             if self._edits != Module.edits:
                 edits = Module.edits
-                if not all(map(_Part.holds, self._modules)):
+                if [*map(call, *self._of_modules)] != self._expected_of_modules:
                     return False
                 self._edits = edits
-            if self._holders != self._copies:  # something changed that may not count
-                if not all(map(_Part.holds, self._parts)):
-                    return False
-                self._collect()
-                return True
-            return all(map(_Part.holds, self._alone))
+            return True
         except Exception:  # a name has been deleted, or a number has become an array
             return False
 
 
-class _Part:
-    """A container, or the attributes of an object or a class.
-
-    Attributes:
-        holder: the container, or the dict of the attributes.
-        names: the names of the attributes that count; None for the items of a container.
-        before: the items, or the attributes that count, each after its name.
-        copy: a copy of the holder, if == with the copy detects every change; else None.
-    """
-
-    def __init__(self, holder: Any, names: Container[str] | None = None) -> None:
-        self.holder, self.names = holder, names
-        self.remember()
-
-    def remember(self) -> None:
-        self.before = self.items()
-        self.copy = self.holder.copy() if _equality_tells(self.holder) else None
-        every = _elements_of(self.holder)  # must not keep a graph alive
-        self._every = [] if any(isinstance(x, Value) and x._prev for x in every) else every
-
-    def items(self) -> tuple[Any, ...]:
-        found: Iterable[Any] = _elements_of(self.holder)
-        if self.names is not None:
-            loaded = [name for name in self.holder if name in self.names]
-            found = [*loaded, *(self.holder[name] for name in loaded)]
-        return tuple([RESULT if isinstance(x, Value) and x._prev else x for x in found])
-
-    def holds(self) -> bool:
-        """Whether what counts is unchanged; other attributes may have changed."""
-        now = _elements_of(self.holder)
-        if len(now) == len(self._every) and all(map(is_, now, self._every)):  # the usual case
-            return True
-        if not _are_same(self.items(), self.before):
-            return False
-        self.remember()
-        return True
-
-
-class _InClass:
-    # Contains the names in a class that count, given those that code loads.
-    def __init__(self, names: set[str], creates: bool) -> None:
-        self.names, self.left_out = names, SHOWING if creates else SHOWING | CREATION
-
-    def __contains__(self, name: Any) -> bool:
-        return name in self.names or (name.startswith("__") and name not in self.left_out)
+def _results(reads: Sequence[Read]) -> tuple[Any, list[Any]]:
+    # Functions and their arguments, and the results, which must not change.
+    pairs: Any = [*zip(*reads, strict=True)] or ((), ())
+    return pairs, [x if _equality_tells(x) else _Identical(x) for x in map(call, *pairs)]
 
 
 class _Walk:
@@ -206,21 +136,21 @@ class _Walk:
 
     Attributes:
         values: Values that are leaves.
-        parts: the containers and objects that may change.
-        of_modules, of_optimizers: the parts that are attributes of these.
-        functions: the functions, whose code must not change.
-        reads: pairs of a function and its argument; the results must not change.
+        containers: what may get other items, and == tells.
+        reads, of_modules: functions and their arguments, whose results must not change. Those of
+            modules need not be compared unless an attribute of some module is set.
+        reads_optimizer: whether an attribute of an optimizer is among the reads.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.values: list[Value] = []
-        self.parts: list[_Part] = []
-        self.of_modules: list[_Part] = []
-        self.of_optimizers: list[_Part] = []
-        self.functions: list[FunctionType] = []
-        self.reads: list[tuple[Callable[[Any], Any], Any]] = []
+        self.containers: list[Any] = []
+        self.reads: list[Read] = []
+        self.of_modules: list[Read] = []
+        self.reads_optimizer = False
         self._names: set[str] = set()  # attribute names that code loads
-        self._namespaces: dict[int, tuple[Any, set[str]]] = {}  # of functions; the names they load
+        # Namespaces of functions and objects by id, the names that code loads, and the object.
+        self._namespaces: dict[int, tuple[Any, set[str], Any]] = {}
         self._python_modules: list[ModuleType] = []
         self._objects: list[Any] = []
         self._classes: dict[type, bool] = {}  # whether code may create objects of the class
@@ -238,7 +168,12 @@ class _Walk:
             return
         self._seen[id(thing)] = thing
         if isinstance(thing, Value):
-            self._visit_value(thing)
+            if (kind := class_of(thing)) is not Value:
+                self._classes.setdefault(kind, False)
+            if not thing._prev:
+                self.values.append(thing)
+                if vars(thing).keys() - {"label"}:  # users may add attributes to Values
+                    self._objects.append(thing)
         elif isinstance(thing, FunctionType):
             self._visit_function(thing)
         elif isinstance(thing, ModuleType):
@@ -250,15 +185,16 @@ class _Walk:
             self._waiting += thing.ravel().tolist() if thing.dtype.hasobject else []
             self._objects.append(thing)
         else:
-            self._visit_object(thing)
-
-    def _visit_value(self, value: Value) -> None:
-        if (kind := class_of(value)) is not Value:
-            self._classes.setdefault(kind, False)
-        if not value._prev:
-            self.values.append(value)
-            if vars(value).keys() - {"label"}:  # users may add attributes to Values
-                self._objects.append(value)
+            if isinstance(thing, CONTAINERS):
+                self._waiting += _elements_of(thing)
+                if not isinstance(thing, (tuple, frozenset)):
+                    self._watch(thing, self.reads)
+            self._waiting += gc.get_referents(thing) if isinstance(thing, PARTS) else []
+            self._waiting.append(_namespace_of(thing).get("__wrapped__"))  # of a compiled function
+            if not isinstance(thing, MethodType):  # a new object on each access
+                self._objects.append(thing)
+                if type(thing).__module__ != "micrograd.compiler.function":
+                    self._classes.setdefault(type(thing), False)
 
     def _visit_function(self, function: FunctionType) -> None:
         loaded = _loaded(function.__code__)
@@ -268,8 +204,7 @@ class _Walk:
         self._waiting += [cell.cell_contents for cell in cells]
         if _is_installed(function.__code__.co_filename):  # perhaps a decorator: it calls user code
             return
-        self.functions.append(function)
-        self.reads += [(CONTENTS, cell) for cell in cells]
+        self.reads += [(CODE, function), *((CONTENTS, cell) for cell in cells)]
         self._objects += [function] if vars(function) else []
         if any(defaults := DEFAULTS(function)):
             self.reads.append((DEFAULTS, function))
@@ -277,19 +212,8 @@ class _Walk:
         self._waiting += [sys.modules.get(name) for name in loaded["modules"]]
         self._read(function.__globals__, loaded["globals"])
 
-    def _visit_object(self, thing: Any) -> None:
-        if isinstance(thing, CONTAINERS):
-            self._waiting += _elements_of(thing)
-            self.parts += [] if isinstance(thing, (tuple, frozenset)) else [_Part(thing)]
-        self._waiting += [getattr(thing, part, None) for part in PARTS.get(type(thing), ())]
-        self._waiting.append(_namespace_of(thing).get("__wrapped__"))  # of a compiled function
-        if not isinstance(thing, MethodType):  # a new object on each access
-            self._objects.append(thing)
-            if type(thing).__module__ != "micrograd.compiler.function":
-                self._classes.setdefault(type(thing), False)
-
-    def _read(self, namespace: Any, names: Iterable[str]) -> None:
-        _, known = self._namespaces.setdefault(id(namespace), (namespace, set()))
+    def _read(self, namespace: Any, names: Iterable[str], owner: Any = None) -> None:
+        _, known, _ = self._namespaces.setdefault(id(namespace), (namespace, set(), owner))
         self._waiting += [namespace[n] for n in names if n not in known and n in namespace]
         known.update(names)
 
@@ -297,17 +221,24 @@ class _Walk:
         for module in self._python_modules:
             self._read(vars(module), self._names)
         for thing in self._objects:
-            namespace, names = _namespace_of(thing), self._names_in(thing)
-            self._waiting += [namespace[name] for name in namespace if name in names]
+            namespace = _namespace_of(thing)
+            self._read(namespace, namespace if self._is_whole(thing) else self._names, thing)
             self._waiting += [getattr(thing, name) for name in self._slots(thing)]
         for kind, creates in self._classes.items():
+            left_out = SHOWING if creates else SHOWING | CREATION
             for base in _bases_of(kind):
-                names = _InClass(self._names, creates)
-                self._waiting += [vars(base)[name] for name in vars(base) if name in names]
+                for name, thing in vars(base).items():
+                    if name in self._names or (name.startswith("__") and name not in left_out):
+                        self._waiting.append(thing)
 
-    def _names_in(self, thing: Any) -> Container[str]:
-        is_whole = isinstance(thing, Module) and not GO_THROUGH_ALL.isdisjoint(self._names)
-        return vars(thing) if is_whole else self._names
+    def _watch(self, container: Any, reads: list[Read]) -> None:
+        if _equality_tells(container) and reads is self.reads:
+            self.containers.append(container)
+        else:
+            reads.append((_items, container))
+
+    def _is_whole(self, thing: Any) -> bool:
+        return isinstance(thing, Module) and not GO_THROUGH_ALL.isdisjoint(self._names)
 
     def _slots(self, thing: Any) -> list[str]:
         if isinstance(thing, (Value, FunctionType)):
@@ -317,25 +248,24 @@ class _Walk:
 
     def _remember(self) -> None:
         # All names are known now, so what counts can be compared later.
-        for namespace, names in self._namespaces.values():
-            if present := [name for name in names if name in namespace]:
-                self.reads.append((itemgetter(*present, present[0]), namespace))  # a tuple
+        for namespace, names, owner in self._namespaces.values():
+            setter: Any = type(owner).__setattr__
+            reads = self.of_modules if setter is Module.__setattr__ else self.reads
+            if self._is_whole(owner):
+                self._watch(namespace, reads)
+                continue
+            present = [name for name in namespace if name in names]
+            if counted := [name for name in present if not _is_result(namespace[name])]:
+                reads.append((itemgetter(*counted, counted[0]), namespace))  # a tuple
             if absent := names.difference(present):  # usually built-in functions
-                self.reads.append((namespace.keys().isdisjoint, absent))
+                reads.append((namespace.keys().isdisjoint, absent))
+            self.reads_optimizer |= bool(present) and isinstance(owner, Optimizer)
         for thing in self._objects:
             if slots := self._slots(thing):
                 self.reads.append((attrgetter(*slots, slots[0]), thing))
-            if (namespace := _namespace_of(thing)) is NO_ATTRIBUTES:
-                continue
-            part = _Part(namespace, self._names_in(thing))
-            setter: Any = type(thing).__setattr__
-            is_counted = setter is Module.__setattr__
-            (self.of_modules if is_counted else self.parts).append(part)
-            if isinstance(thing, Optimizer):
-                self.of_optimizers.append(part)
-        for kind, creates in self._classes.items():
-            loaded = _InClass(self._names, creates)
-            self.parts += [_Part(vars(b), loaded) for b in _bases_of(kind) if not _is_library(b)]
+        for base in {base for kind in self._classes for base in _bases_of(kind)}:
+            if not _is_library(base):
+                self._watch(vars(base), self.reads)
 
 
 class _Identical:
@@ -345,19 +275,14 @@ class _Identical:
         self.things = things
 
     def __eq__(self, others: Any) -> bool:
-        return _are_same(self.things, others)
+        if len(self.things) != len(others):
+            return False
+        return all(map(is_, self.things, others)) or all(
+            a is b or (type(a) is type(b) and type(a) in PLAIN and a == b)
+            for a, b in zip(self.things, others, strict=True)
+        )
 
     __hash__ = None  # type: ignore[assignment]
-
-
-def _are_same(some: Sequence[Any], others: Sequence[Any]) -> bool:
-    if len(some) != len(others):
-        return False
-    return all(map(is_, some, others)) or all(map(_is_same, some, others))
-
-
-def _is_same(a: Any, b: Any) -> bool:
-    return a is b or (type(a) is type(b) and type(a) in PLAIN and bool(a == b))
 
 
 def _equality_tells(thing: Any) -> bool:
@@ -369,10 +294,19 @@ def _equality_tells(thing: Any) -> bool:
     kinds: Any = set(map(type, items))
     if any(kind.__eq__ not in (object.__eq__, tuple.__eq__) for kind in kinds - EQUAL_IF_PARTS_ARE):
         return False
-    return not any(isinstance(x, Value) and x._prev for x in items)
+    return not any(map(_is_result, items))
 
 
-@functools.lru_cache(maxsize=1000)
+def _is_result(x: Any) -> bool:
+    return isinstance(x, Value) and bool(x._prev)
+
+
+def _items(container: Any) -> tuple[Any, ...]:
+    # Results of operations do not count: each run creates new ones.
+    return tuple([RESULT if _is_result(x) else x for x in _elements_of(container)])
+
+
+@lru_cache(maxsize=1000)
 def _loaded(code: CodeType) -> dict[str, dict[str, None]]:
     # The names that a piece of code loads.
     names: dict[str, dict[str, None]] = {kind: {} for kind in LOADS.values()}  # ordered sets
@@ -414,7 +348,7 @@ def _bases_of(kind: type) -> list[type]:
     return [base for base in bases if not issubclass(Value, base)]
 
 
-@functools.lru_cache(maxsize=100)
+@lru_cache(maxsize=100)
 def _slots_of(kind: type) -> list[str]:
     members = [item for base in kind.__mro__ for item in vars(base).items()]
     return [name for name, member in members if type(member) is MemberDescriptorType]
@@ -428,18 +362,17 @@ def _is_filled(cell: Any) -> bool:
 
 
 def _content(array: Any) -> tuple[Any, ...]:
-    if array.dtype.hasobject:
-        return (*array.shape, *array.ravel().tolist())
-    return (*array.shape, array.dtype.str, array.tobytes())
+    is_plain = not array.dtype.hasobject
+    content = (array.dtype.str, array.tobytes()) if is_plain else array.ravel().tolist()
+    return (*array.shape, *content)
 
 
 def _is_installed(file: str | None) -> bool:
     # Whether users do not edit this file: it belongs to Python, to this package, or to a library.
-    known = (STANDARD_LIBRARY, THIS_PACKAGE)
-    return not file or file.startswith(known) or "-packages" + os.sep in file
+    return not file or file.startswith(NOT_EDITED) or "-packages" + os.sep in file
 
 
 def _is_library(kind: type) -> bool:
-    # Whether users do not edit this class; `__main__` may be a notebook that a library started.
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    # `__main__` may be a notebook that a library started.
     return kind.__module__ != "__main__" and bool(file) and _is_installed(file)

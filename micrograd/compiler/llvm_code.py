@@ -5,16 +5,15 @@ register has, and a slot of a block is one vector:
 
     memory      uniform numbers, then blocks of lanes, each with a vector for every slot
 
-So the code of a group is the same for any number of examples: it runs block by block, and means are
-summed over all blocks at the end. The lanes that fill the last block are copies of the last
-example, and are set to 0 before the sums. With a single example, slots are numbers, and vectors run
-over neighbouring slots, as they do in all uniform groups.
+So the code is the same for any number of examples: it runs block by block, and means are summed
+over all blocks at the end. The lanes that fill the last block are copies of the last example, and
+are set to 0 before the sums. With a single example, slots are numbers, and vectors run over
+neighbouring slots, as they do in all uniform groups.
 
 A group becomes a loop nest. The place of an operand is a formula of the loop counters where its
 slots form a regular pattern, and is read from a table elsewhere. Groups of elementwise operations
 on the same slots share one loop, so that numbers between them stay in registers. Thousands of
-groups with few results would take long to compile: they become rows of one table, each with an
-operation, the place of its result and its operands.
+groups with few results would take long to compile: they become rows of one table.
 
 The text holds only numbers, and names that are made here.
 
@@ -80,11 +79,8 @@ WRONG_INDEX, NOT_FINITE, WRONG_PLACE = 1, 2, 3  # how a run may end; 0 if all is
 class Plan:
     """What a run copies from and to other memory, and where its job says so.
 
-    Args:
-        schedule: the schedule.
-        inputs: slots that are set before the first step, an array for each given array.
-        outputs: slots that are returned after the last step.
-        update: the update of the parameters after each step, see `update.py`; None without one.
+    `inputs` has the slots that are set from given arrays before the first step, `outputs` those
+    that are returned after the last one. `update` is that of `update.py`, or None.
     """
 
     def __init__(
@@ -102,11 +98,8 @@ class Plan:
 class Layout(NamedTuple):
     """Where the numbers of a schedule are in memory.
 
-    Attributes:
-        width: lanes in a block; 1 if there is a single example.
-        lanes: where the first block begins; totals of the means are before it.
-        block: the size of a block.
-        tile: the largest number of blocks in memory.
+    A block has `width` lanes, 1 if there is a single example, and the size `block`. The first one
+    begins at `lanes`, after totals of the means; at most `tile` blocks are in memory.
     """
 
     width: int
@@ -131,7 +124,6 @@ class _Writer:
 
     Attributes:
         memory: for uniform numbers (False) and lanes (True), the array in the current function.
-        tables: the array of all tables in the current function.
         is_vector: whether numbers are vectors of lanes; else vectors run over neighbouring slots.
         at: where the current block begins in the lanes.
     """
@@ -236,9 +228,7 @@ class _Writer:
         # Examples stay in the lanes, except in those of the last block that are set to 0 below.
         is_new = done.compared("==", 0) | job.read(HAS_ORDER).compared("==", 1)
         is_new = is_new | (blocks > layout.tile) | (surplus > 0)
-        results = (
-            [] if update else [i for in_lanes, i in self.schedule.results.tolist() if in_lanes]
-        )
+        results = [slot for in_lanes, slot in self.schedule.results.tolist() if in_lanes]
         for first in text.range(blocks, step=layout.tile):
             some = text.minimum(blocks - first, layout.tile)
             for i in text.range(some):
@@ -247,7 +237,7 @@ class _Writer:
                 with text.when(is_new):
                     text.call("load", *here, i + first)
                 self.call_parts("lanes", here)
-                for k, slot in enumerate(results):
+                for k, slot in enumerate([] if update else results):
                     at = (i + first) * width + job.read(PADDED) * k
                     self.array(AT["rows"]).write(at, block.read(slot * width, width))
             last = (some - 1) * layout.block  # the last block, and how many examples it has
@@ -343,10 +333,9 @@ class _Writer:
     def pieces(self, length: int, width: int) -> Iterator[tuple[Any, int]]:
         """Loops over neighbouring numbers: where each vector begins; the last two may overlap."""
         width = min(width, 1 << (length.bit_length() - 1))
-        whole = length // width * width
-        for j in self.text.range(whole, step=width, unroll=2):
+        for j in self.text.range(length // width * width, step=width, unroll=2):
             yield j, width
-        if whole < length:
+        if length % width:
             yield length - width, width
 
     def tiles(self, total: int, most: int) -> Iterator[tuple[Any, int]]:
@@ -393,16 +382,25 @@ class _Writer:
 
     def add(self, run: list[Group]) -> None:
         """Writes the code of groups that `runs` put together."""
-        group, special = run[0], {
-            **dict.fromkeys(PRODUCTS, self.products), **dict.fromkeys(SCATTERS, self.scatter),
-            **dict.fromkeys(REDUCTIONS, self.reduction), "take": self.take,
-        }  # fmt: skip
+        group = run[0]
         if self.in_rows(group):
             self.rows(run)
         elif _is_elementwise(group):
             self.elementwise(run)
-        else:
-            special[group.op](group)
+        elif group.op in PRODUCTS:
+            self.products(group)
+        elif group.op in SCATTERS:
+            self.scatter(group)
+        elif group.op == "take":
+            self.take(group)
+        else:  # the sum of long lists, or their largest or smallest number
+            [block], combine = group.operands, FUNCTIONS[REDUCTIONS[group.op]]
+            places, (n, length) = _Places(self, block.slots), block.slots.shape
+            for i in self.text.range(n):
+                total = [self.read(block.lanes, places.at(i, 0))]
+                for k in self.text.range(length, start=1, carried=total):
+                    total[0] = combine(total[0], self.read(block.lanes, places.at(i, k)))
+                self.write(group.result.lanes, i + group.result.slots.item(0), total[0])
 
     def elementwise(self, run: list[Group]) -> None:
         """Groups whose results depend, at each index, on operands at the same index."""
@@ -432,16 +430,6 @@ class _Writer:
                         first = group.result.slots.item(0)
                         self.write(group.result.lanes, j + out + first, found)
 
-    def reduction(self, group: Group) -> None:
-        """The sum of long lists, or their largest or smallest number."""
-        [block], combine = group.operands, FUNCTIONS[REDUCTIONS[group.op]]
-        places, (n, length) = _Places(self, block.slots), block.slots.shape
-        for i in self.text.range(n):
-            total = [self.read(block.lanes, places.at(i, 0))]
-            for k in self.text.range(length, start=1, carried=total):
-                total[0] = combine(total[0], self.read(block.lanes, places.at(i, k)))
-            self.write(group.result.lanes, i + group.result.slots.item(0), total[0])
-
     # ---- products
 
     def products(self, group: Group) -> None:
@@ -470,11 +458,9 @@ class _Writer:
             for r, rows in self.tiles(n_rights, high):
                 for x, columns in self.tiles(n_lefts, min(wide, -(-n_lefts // width) * width)):
                     starts = [min(j, columns - width) for j in range(0, columns, width)]
-                    n = rows * len(starts)
-                    parts = max(1, min(8 // n, terms // along // 2))  # do not wait for each other
-                    sums = [self.text.number(0.0, "double", vector)] * (n * parts)
+                    sums = [self.text.number(0.0, "double", vector)] * (rows * len(starts))
                     for _ in self.blocks(sums) if is_mean else [None]:
-                        for k, size, part in self.terms(terms, along, sums, parts):
+                        for k, size in self.terms(terms, along, sums):
                             xs = [
                                 self.read(left.lanes, a.at(i, x + j, k), max(width, size))
                                 for j in starts
@@ -482,30 +468,23 @@ class _Writer:
                             ys = [
                                 self.read(right.lanes, b.at(i, r + j, k), size) for j in range(rows)
                             ]
-                            for s, (q, p) in enumerate(itertools.product(ys, xs), part * n):
+                            for s, (q, p) in enumerate(itertools.product(ys, xs)):
                                 sums[s] = sums[s] + (p * q).first(vector)
-                    sums = [_computed("sum", sums[s::n]) for s in range(n)]
                     for j in range(rows):
                         row, begins = sums[j * len(starts) : (j + 1) * len(starts)], starts
                         if adds:
-                            row, begins = [self.text.sums(row) * share], [0]
+                            row, begins = [self.text.joined([x.sum() for x in row]) * share], [0]
                         at = (i * n_rights + (r + j)) * n_lefts + x + result.slots.item(0)
                         for start, total in zip(begins, row, strict=True):
                             self.write(result.lanes, at + start, total)
 
-    def terms(
-        self, length: int, along: int, sums: list[Any], parts: int
-    ) -> Iterator[tuple[Any, int, int]]:
-        """Loops over the terms of sums: where each vector begins, its width, and which part."""
-        step, whole = parts * along, length // along * along
-        end, turns = length // step * step, max(1, 32 // len(sums))
-        for k in self.text.range(end, step=step, carried=sums, unroll=turns):
-            for part in range(parts):
-                yield k + part * along, along, part
-        for k in range(end, whole, along):
-            yield k, along, 0
+    def terms(self, length: int, along: int, sums: list[Any]) -> Iterator[tuple[Any, int]]:
+        """Loops over the terms of sums: where each vector begins, and its width."""
+        whole, turns = length // along * along, max(1, 32 // len(sums))
+        for k in self.text.range(whole, step=along, carried=sums, unroll=turns):
+            yield k, along
         for k in range(whole, length):  # what does not fill a vector
-            yield k, 1, 0
+            yield k, 1
 
     def share(self) -> Any:
         """One divided by the number of examples."""
@@ -680,7 +659,7 @@ def _computed(op: str, xs: Sequence[Num]) -> Num:
 
 
 def _stretches(columns: Sequence[Slots], count: int) -> list[tuple[int, list[int], Slots]]:
-    """Splits indices 0 ... count - 1 into stretches in which each column moves by a fixed step.
+    """Splits indices into stretches in which each column moves by a fixed step.
 
     Returns, for each kind of stretch, its length, the step of each column, and where such stretches
     begin. If they would be short, it returns single indices.

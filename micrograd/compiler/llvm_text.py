@@ -125,22 +125,15 @@ class Num:
         line = f"{op} {self.type} {self.name} to {_type(kind, self.width)}"
         return self.text.new(kind, self.width, line)
 
-    def bits(self) -> Num:
-        """Its bits as a whole number."""
-        return self.cast("bitcast", "i64")
-
     def splat(self, width: int) -> Num:
         """The vector that repeats it."""
         if width == self.width:
             return self
         kind = _type(self.kind, width)
-        one = self.text.new(
-            self.kind, width, f"insertelement {kind} poison, {self.type} {self.name}, i64 0"
-        )
-        zeros = f"<{width} x i32> zeroinitializer"
-        return self.text.new(
-            self.kind, width, f"shufflevector {kind} {one.name}, {kind} poison, {zeros}"
-        )
+        line = f"insertelement {kind} poison, {self.type} {self.name}, i64 0"
+        one = self.text.new(self.kind, width, line)
+        line = f"shufflevector {kind} {one.name}, {kind} poison, <{width} x i32> zeroinitializer"
+        return self.text.new(self.kind, width, line)
 
     def entry(self, i: int) -> Num:
         """An entry of the vector."""
@@ -156,14 +149,14 @@ class Num:
         line = f"insertelement {kind} zeroinitializer, {self.type} {self.name}, i64 0"
         return self.text.new(self.kind, width, line)
 
-    def chosen(self, other: Num, positions: Sequence[int]) -> Num:
-        """The vector of the numbers at these positions of both vectors, one after the other."""
-        if len(positions) == 1:
-            return self.entry(positions[0])
-        mask = ", ".join(f"i32 {i}" for i in positions)
-        line = f"shufflevector {self.type} {self.name}, {other.type} {other.name}, "
-        line += f"<{len(positions)} x i32> <{mask}>"
-        return self.text.new(self.kind, len(positions), line)
+    def sum(self) -> Num:
+        """The sum of the numbers of a vector."""
+        if self.width == 1:
+            return self
+        name = f"@llvm.vector.reduce.fadd.v{self.width}f64"
+        self.text.declared.add(f"declare double {name}(double, {self.type})")
+        line = f"call reassoc double {name}(double -0.0, {self.type} {self.name})"
+        return self.text.new("double", 1, line)
 
     def array(self, kind: str, length: Any) -> Array:
         """The array that begins at this address."""
@@ -205,18 +198,15 @@ class Array(NamedTuple):
     def write(self, index: Any, numbers: Any) -> None:
         """Stores numbers from this index on."""
         numbers = self.text.number(numbers, self.kind)
-        pointer = self._pointer(index, numbers.width)
-        self.text.line(
-            f"store {numbers.type} {numbers.name}, ptr {pointer}, align {BYTES[self.kind]}"
-        )
+        pointer, align = self._pointer(index, numbers.width), BYTES[self.kind]
+        self.text.line(f"store {numbers.type} {numbers.name}, ptr {pointer}, align {align}")
 
 
 class Text:
     """A text in LLVM's language, which grows line by line.
 
-    Attributes:
-        checked: None, or a function of an index and the largest valid one, which writes the check
-            and returns an index that is valid.
+    If `checked` is not None, it is a function of an index and the largest valid one, which writes
+    the check and returns an index that is valid.
     """
 
     def __init__(self) -> None:
@@ -258,10 +248,8 @@ class Text:
     def function(self, name: str, **arguments: str) -> list[Any]:
         """Begins a function; the previous one is complete.
 
-        Args:
-            name: its name.
-            arguments: names and kinds of its arguments: 'number' for a whole number, or the kind of
-                the numbers in an array, which does not overlap with the other arrays.
+        The kind of an argument is 'number' for a whole number, or that of the numbers in an array,
+        which does not overlap with the other arrays.
         """
         self._end()
         types = ["i64" if kind == "number" else "ptr noalias" for kind in arguments.values()]
@@ -303,14 +291,10 @@ class Text:
         self, stop: Any, start: Any = 0, step: int = 1, unroll: int = 1,
         carried: list[Any] | None = None,
     ) -> Iterator[Any]:  # fmt: skip
-        """A loop with at least one turn, in the text, or in Python if it has few turns.
+        """A loop with at least one turn; with at most `unroll` turns, each is written separately.
 
-        Args:
-            stop: the end; it is not reached if `step` does not divide the range.
-            start: the first index.
-            step: how much the index grows.
-            unroll: with at most this many turns, each turn is written separately.
-            carried: numbers that the body replaces in each turn; afterwards, those of the last one.
+        The end is not reached if `step` does not divide the range. The body replaces the numbers in
+        `carried` in each turn; afterwards, they are those of the last one.
         """
         if isinstance(stop, int) and isinstance(start, int) and stop - start <= unroll * step:
             yield from range(start, stop, step)
@@ -374,17 +358,6 @@ class Text:
         """The smaller one of two whole numbers."""
         return (a < b).where(a, b) if isinstance(a, Num) else (b > a).where(a, b)
 
-    def sums(self, vectors: Sequence[Num]) -> Num:
-        """The vector of the sums of a few vectors: neighbouring numbers are added repeatedly."""
-        part, n = list(vectors), 1 << (len(vectors) - 1).bit_length()
-        part += part[-1:] * (n - len(part))
-        while len(part) > 1 or part[0].width > n:
-            pairs = [*zip(part[::2], part[1::2], strict=False)] or [(part[0], part[0])]
-            end = part[0].width * min(2, len(part))
-            even, odd = range(0, end, 2), range(1, end, 2)
-            part = [x.chosen(y, even) + x.chosen(y, odd) for x, y in pairs]
-        return part[0].chosen(part[0], range(len(vectors)))
-
 
 def _type(kind: str, width: int) -> str:
     return kind if width == 1 else f"<{width} x {kind}>"
@@ -403,7 +376,9 @@ LOG_SERIES = [2 / n for n in range(3, 24, 2)]
 
 def _power_of_two(exponent: Num) -> Any:
     """2 ** exponent, for a whole exponent from -1022 to 1023."""
-    return (((exponent + ROUNDER).bits() << 52) + (1023 << 52)).cast("bitcast", "double")
+    return (((exponent + ROUNDER).cast("bitcast", "i64") << 52) + (1023 << 52)).cast(
+        "bitcast", "double"
+    )
 
 
 def _split_exp(x: Num) -> tuple[Any, Any]:
@@ -439,7 +414,7 @@ def sigmoid(x: Num) -> Any:
 def log(x: Num) -> Any:
     """The natural logarithm: x = 2^k m with m near 1, log m = 2 artanh s, s = (m - 1) / (m + 1)."""
     denormal = x < 2.2250738585072014e-308
-    bits = denormal.where(x * 2.0**54, x).bits()
+    bits = denormal.where(x * 2.0**54, x).cast("bitcast", "i64")
     whole = (bits - ROOT_HALF) >> 52
     m = (bits - (whole << 52)).cast("bitcast", "double")
     k = whole.cast("sitofp", "double") - denormal.where(54.0, 0.0)
@@ -469,13 +444,9 @@ def smaller(x: Num, y: Num) -> Any:
 
 
 class Machine(NamedTuple):
-    """What the text is compiled for.
+    """What the text is compiled for: a processor, with LLVM's names of it and its features.
 
-    Attributes:
-        width: how many doubles a vector register holds.
-        tile: how many vectors of sums are in registers at once.
-        name: LLVM's name of the processor.
-        features: what it can do, in LLVM's words.
+    A vector register holds `width` doubles; `tile` vectors of sums are in registers at once.
     """
 
     width: int

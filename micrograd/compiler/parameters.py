@@ -1,12 +1,11 @@
 """Parameters that share storage, while `p.data` and `p.grad` work as before.
 
-A compiled step reads all parameters from one array, and an optimizer updates them there. Users read
-and set `p.data` one by one, at any time. Copying the numbers back and forth at each step would take
-longer than the step itself. So the numbers of the parameters are moved into the arrays of a
-`Storage`, and `data` and `grad` read and write these arrays. The Value itself stays the same
-object, in the model, in the optimizer and in every graph. Only its class changes, so that it looks
-up its numbers in the arrays; while a function is recorded, the recording thread sees traced numbers
-in their place.
+A compiled step reads all parameters from one array, and an optimizer updates them there, while
+users read and set `p.data` one by one, at any time. Copying the numbers at each step would take
+longer than the step itself. So they are moved into the arrays of a `Storage`. The Value itself
+stays the same object, in the model, in the optimizer and in every graph. Only its class changes, so
+that `data` and `grad` read and write the arrays; while a function is recorded, the recording thread
+sees traced numbers in their place.
 
     >>> a, b = Value(1.0, label="a"), Value(2.0)
     >>> row = shared_row([a, b])
@@ -45,12 +44,10 @@ grad_slot: Any = Node.grad
 
 
 class Storage:
-    """The arrays that hold the numbers of some parameters.
+    """The arrays `data` and `grad` that hold the numbers of some parameters.
 
-    Attributes:
-        data, grad: arrays with a number for each parameter.
-        is_outdated: whether one of the parameters has left: to another storage, or because a number
-            was assigned that is not a float.
+    It is outdated once a parameter has left: to another storage, or because a number was assigned
+    that is not a float.
 
     >>> a, b = Value(1.0), Value(2.0)
     >>> storage = Storage([a, b])
@@ -63,17 +60,13 @@ class Storage:
         self.is_outdated = False
         self._values = [weakref.ref(p) for p in values]
         with one_at_a_time:
-            for p in values:  # errors come before any change
-                _as_float(p, p.data)
-                _as_float(p, p.grad, "grad")
-                _redirected(class_of(p))
-            for p in values:
-                if (old := _storage_of(p)) is not None:
+            kinds = [_redirected(class_of(p)) for p in values]  # errors come before any change
+            self.data: Array = np.array([_as_float(p, p.data) for p in values], float)
+            self.grad: Array = np.array([_as_float(p, p.grad, "grad") for p in values], float)
+            for index, (p, kind) in enumerate(zip(values, kinds, strict=True)):
+                if old := _storage_of(p):
                     old.is_outdated = True
-                p.__class__ = _redirected(class_of(p))
-            self.data: Array = np.array([p.data for p in values], float)
-            self.grad: Array = np.array([p.grad for p in values], float)
-            for index, p in enumerate(values):
+                p.__class__ = kind
                 data_slot.__set__(p, _Place((self, index)))
 
     def alive(self) -> list[Value]:
@@ -86,14 +79,7 @@ class _Place(tuple[Storage, int]):
 
 
 class Redirected:
-    """A base class of parameters whose numbers are in storage, or that are being recorded.
-
-    >>> a, b = Value(1.0), Value(2.0)
-    >>> _ = shared_row([a, b])
-    >>> row = a.row_of([b, a])  # what an optimizer asks for
-    >>> row.data, row.ranks
-    (array([1., 2.]), [1, 0])
-    """
+    """A base class of parameters whose numbers are in storage, or that are being recorded."""
 
     __slots__ = ()
     data = property(lambda p: _get(p, "data"), lambda p, x: _set(p, "data", x))
@@ -110,10 +96,7 @@ class Redirected:
 
     @staticmethod
     def row_of(parameters: Sequence[Any]) -> Row | None:
-        """The row of these parameters, sorted as in storage; None if some number is not a float.
-
-        If they are not adjacent in storage, they are moved to a storage in which they are.
-        """
+        """The row of these parameters, adjacent in storage; None if some number is not a float."""
         try:
             shared_row(parameters)
             in_order = sorted(parameters, key=lambda p: data_slot.__get__(p)[1])
@@ -144,8 +127,8 @@ class Row:
 
     Attributes:
         data, grad: arrays with a number for each parameter, which can be assigned.
-        indices: the index of each parameter in the storage.
-        is_slice: whether they are adjacent; if so, += on `data` or `grad` changes the storage.
+        indices, is_slice: the index of each parameter in the storage, and whether they are
+            adjacent; if so, += on `data` or `grad` changes the storage.
         ranks: for each parameter, in the order given to `row_of`, its index in the row.
     """
 
@@ -167,13 +150,7 @@ class Row:
 
 
 def class_of(thing: Any) -> Any:
-    """The class of an object; for a parameter in storage or in a recording, its original class.
-
-    >>> a = Value(1.0)
-    >>> _ = shared_row([a])
-    >>> type(a) is Value, class_of(a) is Value
-    (False, True)
-    """
+    """The class of an object; for a parameter in storage or in a recording, its original class."""
     kind = type(thing)
     return _original(kind) if issubclass(kind, Redirected) else kind
 
@@ -194,11 +171,10 @@ def shared_row(parameters: Sequence[Value]) -> Row:
     >>> second.data, first.is_current, second.is_current
     (array([2., 3.]), False, True)
     """
-    storages = dict.fromkeys(s for p in parameters if (s := _storage_of(p)) is not None)
-    outside = [p for p in parameters if _storage_of(p) is None]
-    if len(storages) != 1 or outside or any(storage.is_outdated for storage in storages):
-        together = [p for storage in storages for p in storage.alive()] + outside
-        Storage([*dict.fromkeys(together)])
+    found = dict.fromkeys(map(_storage_of, parameters))
+    if len(found) > 1 or None in found or any(storage.is_outdated for storage in found):
+        kept = [p for storage in found if storage for p in storage.alive()]
+        Storage([*dict.fromkeys([*kept, *parameters])])
     storage = _storage_of(parameters[0]) if parameters else Storage([])
     return Row(storage, [data_slot.__get__(p)[1] for p in parameters])
 
@@ -209,9 +185,9 @@ def recorded_as(
 ) -> Iterator[Mapping[Value, Number]]:
     """A block in which this thread sees numbers from `make` as the `data` of the Values.
 
-    Each number is made when `data` is first read; the mapping holds the numbers made so far.
-    Gradients start at 0. After the block, data and gradients are the same as before. All other
-    threads read and write the real numbers throughout.
+    Each number is made when `data` is first read, so the inputs of a recording are in order of use;
+    the mapping holds those made so far. Gradients start at 0. After the block, data and gradients
+    are the same as before. All other threads read and write the real numbers throughout.
 
     >>> a = Value(1.0)
     >>> with recorded_as([a], make=lambda: 5.0) as numbers:
@@ -238,10 +214,7 @@ def recorded_as(
 
 
 class _Recording(dict[Value, Number]):
-    """The data of parameters, as the recording thread sees them; `grad` holds the gradients.
-
-    A number is made when it is first read, so the inputs of the recording are in order of use.
-    """
+    """The data of parameters, as the recording thread sees them; `grad` holds the gradients."""
 
     def __init__(self, make: Callable[[], Number], values: Collection[Value]) -> None:
         self.thread, self.make = get_ident(), make
@@ -291,21 +264,25 @@ def _get(p: Any, kind: str) -> Number:
 def _set(p: Any, kind: str, number: Any) -> None:
     recording = _recording
     if recording is not None and recording.thread == get_ident() and p in recording.grad:
-        (recording if kind == "data" else recording.grad)[p] = number
+        if kind == "data" and number is not recording[p]:
+            raise ValueError(
+                "the function changes the data of a Value: compile the loss alone, and keep "
+                "assignments to p.data and the optimizer's step() outside"
+            )
+        if kind == "grad":
+            recording.grad[p] = number
         return
     known = number if isinstance(number, (float, int)) else as_number(number)
     found = data_slot.__get__(p)
-    if type(found) is _Place and isinstance(known, (float, int)):  # the usual case
+    if type(found) is _Place:
         storage, index = found
-        getattr(storage, kind)[index] = known
-    elif type(found) is _Place:  # arrays cannot hold this number
-        storage, index = found
-        storage.is_outdated = True
+        if isinstance(known, (float, int)):  # the usual case
+            getattr(storage, kind)[index] = known
+            return
+        storage.is_outdated = True  # arrays cannot hold this number
         data_slot.__set__(p, storage.data.item(index))
         grad_slot.__set__(p, storage.grad.item(index))
-        _set(p, kind, number)
-    else:
-        (data_slot if kind == "data" else grad_slot).__set__(p, number)
+    (data_slot if kind == "data" else grad_slot).__set__(p, number)
 
 
 def _as_float(p: Value, number: Any, kind: str = "data") -> float:

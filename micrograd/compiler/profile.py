@@ -7,25 +7,44 @@ and cannot be split in this way, so its shares differ.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from micrograd.compiler.program import Program
 from micrograd.compiler.run_numpy import NumPyRun
-from micrograd.compiler.schedule import Group, Schedule
+from micrograd.compiler.schedule import Group
 
 ROUNDS = 30
 
 
-@dataclass(frozen=True)
 class Profile:
-    """The groups of a program, with the median time of each in seconds; printed as a table."""
+    """The groups of a program on a batch in a single tile, and the median time of each in seconds.
 
-    times: list[tuple[Group, float]]
+    >>> from micrograd import compile
+    >>> loss = compile(lambda x: (2 * x).exp())
+    >>> loss.profile([1.0, 2.0])  # doctest: +SKIP
+          2.2 us       2 groups, one by one, in NumPy
+          1.4 us 63.6%  exp of 1 in lanes
+          0.8 us 36.4%  * of 1 in lanes
+    """
+
+    @np.errstate(all="ignore")
+    def __init__(self, program: Program, arguments: Sequence[Any], n: int) -> None:
+        run = NumPyRun(program.schedule, n)
+        run.load(arguments)
+        run.parameters[...] = program.row.data
+        seconds: list[list[float]] = [[] for _ in run.steps_of]
+        for _ in range(ROUNDS):
+            for found, (_, steps) in zip(seconds, run.steps_of, strict=True):
+                start = perf_counter()
+                for step in steps:
+                    step()
+                found.append(perf_counter() - start)
+        groups = [group for group, _ in run.steps_of]
+        self.times: list[tuple[Group, float]] = [*zip(groups, map(median, seconds), strict=True)]
 
     def __repr__(self) -> str:
         total = sum(seconds for _, seconds in self.times)
@@ -33,35 +52,3 @@ class Profile:
         for group, seconds in sorted(self.times, key=lambda row: -row[1]):
             lines.append(f"{1e6 * seconds:9.1f} us {seconds / total:5.1%}  {group!r}")
         return "\n".join(lines)
-
-
-@np.errstate(all="ignore")
-def profile(
-    schedule: Schedule,
-    parameters: npt.NDArray[Any],
-    arguments: Sequence[npt.NDArray[Any]],
-    n: int,
-) -> Profile:
-    """The time of each group on these arguments, all in a single tile.
-
-    >>> from micrograd import Value, compile
-    >>> w = Value(2.0)
-    >>> loss = compile(lambda x: (w * x).exp())
-    >>> loss.profile([1.0, 2.0])  # doctest: +SKIP
-          3.1 us       3 groups, one by one, in NumPy
-          1.4 us 45.2%  2 means of 1 product
-          0.9 us 29.0%  exp of 1 in lanes
-          0.8 us 25.8%  * of 1 in lanes
-    """
-    run = NumPyRun(schedule, n)
-    run.load(arguments)
-    run.parameters[...] = parameters
-    seconds: list[list[float]] = [[] for _ in run.steps_of]
-    for _ in range(ROUNDS):
-        for found, (_, steps) in zip(seconds, run.steps_of, strict=True):
-            start = perf_counter()
-            for step in steps:
-                step()
-            found.append(perf_counter() - start)
-    groups = [group for group, _ in run.steps_of]
-    return Profile([*zip(groups, map(median, seconds), strict=True)])

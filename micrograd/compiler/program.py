@@ -27,7 +27,6 @@ import gc
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -50,37 +49,17 @@ Shapes = tuple[Shape, ...]
 DTYPES = {"jax": "float64", "jax-float32": "float32"}  # of the executors that run on JAX
 
 
-@contextmanager
-def _collector_at_rest() -> Iterator[None]:
-    # A program under construction is a growing graph without cycles, which Python's garbage
-    # collector would visit again and again.
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
 class Program:
     """A function compiled for examples of one shape; its arguments are arrays of examples.
 
-    Args:
-        function: takes numbers, or lists of numbers, and returns a Value or a list of Values.
-        shapes: the shape of each argument, for one example.
-        executor: 'llvm', 'numpy', or a key of DTYPES.
-        output: the index of the result to differentiate.
-        known: the parameters of an earlier program of this function; they keep their order.
+    `output` is the index of the result to differentiate; `known` are the parameters of an earlier
+    program of this function, which keep their order.
 
     Attributes:
-        shapes: the shape of each argument, for one example.
         names: maps the name of each argument to the names of its numbers.
         instructions: the recording, simplified and with means over lanes.
         parameters: the parameters of the function, in the order in which the units use them.
-        ids: their ids.
-        n_results: how many Values the function returns.
-        is_list: whether it returns them in a list.
+        n_results, is_list: how many Values the function returns, and whether in a list.
         has_gradients: whether its first result can be differentiated with respect to parameters.
         have_graphs: for each result, whether it is a Value that was computed outside no_grad().
         by_result: the programs of the gradients of its other results, by their indices.
@@ -89,43 +68,39 @@ class Program:
     >>> from micrograd import Value
     >>> w = Value(2.0, label="w")
     >>> program = Program(lambda x: w * x, [()], "numpy")
-    >>> examples = [np.array([1.0, 3.0])]  # one argument, in two lanes
-    >>> program.results(program.row.data, examples, 2)
-    array([[2., 6.]])
-    >>> mean, gradients, _ = program.with_gradients(program.row.data, examples, 2)
-    >>> mean, gradients
-    (4.0, array([2.]))
+    >>> program.with_gradients(program.row.data, [np.array([1.0, 3.0])], 2)  # one argument, 2 lanes
+    (4.0, array([2.]), array([2., 6.]))
     """
 
-    @_collector_at_rest()
     def __init__(
         self,
         function: Callable[..., Any],
-        shapes: Sequence[Shape],
+        shapes: Shapes,
         executor: str,
         output: int = 0,
         known: Sequence[Value] = (),
     ) -> None:
-        found = recorded(function, shapes, output, known)
-        self.executor, self.shapes = executor, tuple(shapes)
-        self.names = found.arguments
-        self.is_list, self.n_results = found.is_list, len(found.results)
+        with collector_at_rest():
+            found = recorded(function, shapes, output, known)
+            result = found.results[output]
+            mean, *means = averaged(found.recording, [result, *found.gradients])
+            self.instructions = found.recording.instructions
+            self.is_list, self.n_results = found.is_list, len(found.results)
+            wanted = found.results if self.is_list else [mean, *means, result]
+            units = fused(self.instructions, wanted)
+        order = [*range(len(found.places))] if known else order_of_use(units, found.places)
+        self.executor, self.shapes, self.names = executor, shapes, found.arguments
         self.have_graphs = found.have_graphs
-        result = found.results[output]
-        mean, *means = averaged(found.recording, [result, *found.gradients])
-        self.instructions = steps = found.recording.instructions
-        units = fused(steps, found.results if found.is_list else [mean, *means, result])
-        order = list(range(len(found.places))) if known else order_of_use(units, found.places)
         self.parameters = [found.parameters[i] for i in order]
-        self._places = [found.places[i] for i in order]
-        self._wanted = found.results, [mean, *(means[i] for i in order), result]
         self.has_gradients = bool(self.parameters) and self.have_graphs[0]
-        self.ids = frozenset(map(id, self.parameters))
         self.by_result: dict[int, Program] = {}
         self.training: Any = None
+        self._places = [found.places[i] for i in order]
+        self._wanted = found.results, [mean, *(means[i] for i in order), result]
         self._row = shared_row(self.parameters)
         self._executors: dict[bool, Any] = {}  # keys: with_gradients
-        self._schedules = {not self.is_list: self._scheduled(units, not self.is_list)}
+        self._schedules: dict[bool, Schedule] = {}
+        self.schedule_for(not self.is_list, units)
 
     @property
     def row(self) -> Row:
@@ -136,57 +111,54 @@ class Program:
 
     def results(self, parameters: Array, arguments: Sequence[Array], n: int) -> Array:
         """The results for all examples, with a row for each result."""
-        forward = self._executors.get(False) or self.executor_for(with_gradients=False)
-        uniform, rows = forward(parameters, arguments, n)
+        forward = self.executor_for(with_gradients=False)
+        uniform, rows = map(iter, forward(parameters, arguments, n))
         found = np.empty((self.n_results, n))
-        waiting = iter(rows), iter(uniform)
         for result, (in_lanes, _) in zip(found, forward.schedule.results, strict=True):
-            result[:] = next(waiting[0 if in_lanes else 1])
+            result[:] = next(rows if in_lanes else uniform)
         return found
 
     def with_gradients(
         self, parameters: Array, arguments: Sequence[Array], n: int
-    ) -> tuple[float, Array, Array | None]:
-        """The mean, its gradients, and the result for each example if it is computed, else None."""
+    ) -> tuple[float, Array, Array]:
+        """The mean, its gradients, and the result for each example."""
         executor = self._executors.get(True) or self.executor_for(with_gradients=True)
         found, rows = executor(parameters, arguments, n)
+        mean = found.item(0)  # a result that is uniform is its own mean
         gradients = found[1 : 1 + len(self.parameters)]
-        return found.item(0), gradients, rows[0] if len(rows) else None
+        return mean, gradients, rows[0] if len(rows) else np.full(n, mean)
 
-    @_collector_at_rest()
     def executor_for(self, with_gradients: bool) -> Any:
         """The executor of the results alone, or of one result with its gradients."""
-        with one_at_a_time:
-            if with_gradients not in self._executors:
-                schedule, kind = self.schedule_for(with_gradients), self._kind_of_executor()
-                self._executors[with_gradients] = kind(schedule)
-            return self._executors[with_gradients]
+        if known := self._executors.get(with_gradients):
+            return known
+        with one_at_a_time, collector_at_rest():
+            schedule = self.schedule_for(with_gradients)
+            if self.executor in DTYPES:
+                from micrograd.compiler.run_jax import JaxExecutor  # imports JAX: takes a second
 
-    def _kind_of_executor(self) -> Callable[..., Any]:
-        if self.executor in DTYPES:
-            from micrograd.compiler.run_jax import JaxExecutor  # imports JAX: takes a second
-
-            return partial(JaxExecutor, dtype=DTYPES[self.executor])
-        return LlvmExecutor if self.executor == "llvm" else NumPyExecutor
+                found: Any = JaxExecutor(schedule, DTYPES[self.executor])
+            else:
+                found = (LlvmExecutor if self.executor == "llvm" else NumPyExecutor)(schedule)
+            return self._executors.setdefault(with_gradients, found)
 
     @property
     def schedule(self) -> Schedule:
         """The groups of the forward and backward pass."""
         return self.schedule_for(with_gradients=True)
 
-    def schedule_for(self, with_gradients: bool) -> Schedule:
+    def schedule_for(self, with_gradients: bool, units: Fused | None = None) -> Schedule:
         """The groups of the results alone, or of one result with its gradients."""
         with one_at_a_time:
             if with_gradients not in self._schedules:
-                units = fused(self.instructions, self._wanted[with_gradients])
-                self._schedules[with_gradients] = self._scheduled(units, with_gradients)
+                wanted, steps = self._wanted[with_gradients], self.instructions
+                ends = itertools.accumulate(map(len, self.names.values()), initial=0)
+                inputs = [range(start, end) for start, end in itertools.pairwise(ends)]
+                found = scheduled(
+                    units or fused(steps, wanted), steps, inputs, self._places, wanted
+                )
+                self._schedules[with_gradients] = found
             return self._schedules[with_gradients]
-
-    def _scheduled(self, units: Fused, with_gradients: bool) -> Schedule:
-        wanted = self._wanted[with_gradients]
-        ends = itertools.accumulate(map(len, self.names.values()), initial=0)
-        inputs = [range(start, end) for start, end in itertools.pairwise(ends)]
-        return scheduled(units, self.instructions, inputs, self._places, wanted)
 
     def say_which_index(self, arguments: Sequence[Array], n: int) -> None:
         """Raises an IndexError that names the index that another executor found invalid."""
@@ -197,10 +169,22 @@ class Program:
         schedule, n = self.schedule_for(not self.is_list), len(self.parameters)
         return matrix_source(schedule, [*self.names], n, name, is_mean=not self.is_list)
 
-    def scalar_source(self, name: str = "result", with_gradients: bool = True) -> str:
-        """The program as Python text, number by number; its result is called `name`."""
-        results = self._wanted[with_gradients]
-        first, gradients = (results[:1], results[1:-1]) if with_gradients else (results, None)
+    def scalar_source(self) -> str:
+        """The program as Python text, number by number."""
+        results = self._wanted[not self.is_list]
+        first, gradients = (results, None) if self.is_list else (results[:1], results[1:-1])
         labels = {i: p.label for i, p in zip(self._places, self.parameters, strict=True)}
         inputs = list(itertools.chain(*self.names.values()))
-        return scalar_source(self.instructions, inputs, labels, first, gradients, name)
+        return scalar_source(self.instructions, inputs, labels, first, gradients)
+
+
+@contextmanager
+def collector_at_rest() -> Iterator[None]:
+    """A block in which Python's garbage collector does not visit the growing program."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -17,8 +17,7 @@ from __future__ import annotations
 
 import inspect
 import weakref
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from operator import is_
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +27,7 @@ from micrograd.compiler.parameters import recorded_as
 from micrograd.compiler.simplify import CONDITIONS, Simplified
 from micrograd.core.naming import distinct
 from micrograd.core.node import unrecorded
-from micrograd.core.numbers import Number, as_number
+from micrograd.core.numbers import as_number
 from micrograd.core.tracing import Traced, resumed
 from micrograd.engine import Value, topological_order
 
@@ -44,9 +43,8 @@ class Recorded(NamedTuple):
         recording: the instructions, which begin with the inputs for the arguments.
         arguments: maps the name of each argument to the names of its numbers.
         parameters: the Values that affect the results and existed before the call.
-        places: the place of each parameter: its index in the recording.
-        results: the places of the Values that the function returns.
-        gradients: the places of the gradients of one result, one gradient for each parameter.
+        places, results: the indices of parameters and of returned Values in the recording.
+        gradients: those of the gradients of one result, one for each parameter.
         is_list: whether the function returns a list.
         have_graphs: for each result, whether it is a Value that was computed outside no_grad().
     """
@@ -69,11 +67,8 @@ def recorded(
 ) -> Recorded:
     """The instructions of a function, and of the backward pass from one of its results.
 
-    Args:
-        function: takes numbers, or lists of numbers, and returns a Value or a list of Values.
-        shapes: the shape of each argument: () for a number, (d,) for a list, (n, d) for n lists.
-        output: the index of the result to differentiate.
-        known: Values that come first among the parameters, in this order.
+    An argument has the shape () if it is a number, (d,) for a list, (n, d) for n lists. `output` is
+    the index of the result to differentiate; the Values in `known` come first among the parameters.
 
     Raises:
         TypeError: the function does not return Values or numbers.
@@ -118,86 +113,45 @@ def _attempt(
     # references to the other Values in the graph, which is freed when `_attempt` returns.
     recording = Simplified()
     arguments = [_nested(shape, recording.input) for shape in shapes]
-    inputs: list[Traced] = []
-
-    def new_input() -> Traced:
-        inputs.append(recording.parameter())
-        return inputs[-1]
-
-    with recorded_as(candidates, new_input) as numbers:
+    with recorded_as(candidates, recording.parameter) as numbers:
         results, is_list = _results(function(*arguments))
-        _check_data_is_kept(numbers, inputs)
         nodes = topological_order(*results)
-        _check_all_is_new(nodes, before)
-        outcomes = [recording.place(v.data) for v in results]
-        used = dict.fromkeys(v for v in nodes if v in candidates)
-        # Parameters outside the graph may decide between results, or be read as `p.data`.
-        if outside := [p for p in numbers if p not in used]:
-            places = _used(recording, nodes)
-            used.update(dict.fromkeys(p for p in outside if numbers[p].place in places))
-        parameters = [*dict.fromkeys([*(p for p in known if p in used), *used])]
-        # Values that were not computed from a traced number.
-        others = [v for v in nodes if not (isinstance(v.data, Traced) or v.is_constant)]
-        _go_backward(results[output], candidates, others)
-        found = Recorded(
-            recording,
-            _names(function, shapes),
-            parameters,
-            places=[recording.place(p.data) for p in parameters],
-            results=outcomes,
-            gradients=[recording.place(p.grad) for p in parameters],
-            is_list=is_list,
-            have_graphs=list(map(_has_graph, results)),
-        )
-    return found, list(map(weakref.ref, others))
-
-
-def _used(recording: Simplified, nodes: Sequence[Value]) -> set[int]:
-    # All places that the data of the nodes or any condition depends on. Every condition counts: if
-    # both choices are equal, the result does not depend on the condition, but a gradient may.
-    steps = recording.instructions
-    operands = steps.operands
-    used = {v.data.place for v in nodes if isinstance(v.data, Traced)}
-    for place in reversed(range(len(steps))):
-        if place in used or steps.ops[place] in CONDITIONS:
-            used.update(operands[place])
-    return used
-
-
-def _go_backward(result: Value, candidates: Iterable[Value], others: Iterable[Value]) -> None:
-    # Calls backward() and then restores the gradients of `others`. The gradients of candidates are
-    # restored when the recording ends.
-    grads = [(v, 0 if isinstance(v.grad, Traced) else v.grad) for v in others]
-    for p in candidates:  # the function may have called backward() itself
-        p.grad = 0
-    try:
-        if _has_graph(result):
-            result.backward()
-    finally:
-        for v, grad in grads:
-            v.grad = grad
-
-
-def _has_graph(result: Value) -> bool:
-    return result._chain_rule is not unrecorded
-
-
-def _check_data_is_kept(numbers: Mapping[Value, Number], inputs: Sequence[Traced]) -> None:
-    # `numbers` holds one input for each Value that was read, unless its data was assigned.
-    if len(numbers) != len(inputs) or not all(map(is_, numbers.values(), inputs)):
-        raise ValueError(
-            "the function changes the data of a Value: compile the loss alone, and keep "
-            "assignments to p.data and the optimizer's step() outside"
-        )
-
-
-def _check_all_is_new(nodes: Iterable[Value], before: Collection[Value]) -> None:
-    for v in nodes:
-        if v in before:
+        if old := next((v for v in nodes if v in before), None):
             raise ValueError(
-                f"the function uses a result of {v._op!r} that was computed before the call and "
+                f"the function uses a result of {old._op!r} that was computed before the call and "
                 "would never be updated: compute it inside the function, or use its .detach()"
             )
+        have_graphs = [v._chain_rule is not unrecorded for v in results]
+        outcomes = [recording.place(v.data) for v in results]
+        used = dict.fromkeys(v for v in nodes if v in candidates)
+        # Parameters outside the graph may decide between results, or be read as `p.data`. Every
+        # condition counts: if both choices are equal, a gradient may still depend on it.
+        if outside := [p for p in numbers if p not in used]:
+            steps = recording.instructions
+            read = {v.data.place for v in nodes if isinstance(v.data, Traced)}
+            for place in reversed(range(len(steps))):
+                if place in read or steps.ops[place] in CONDITIONS:
+                    read.update(steps.operands[place])
+            used.update(dict.fromkeys(p for p in outside if numbers[p].place in read))
+        parameters = [*dict.fromkeys([*(p for p in known if p in used), *used])]
+        # Values that were not computed from a traced number: their gradients are restored.
+        others = [v for v in nodes if not (isinstance(v.data, Traced) or v.is_constant)]
+        grads = [0 if isinstance(v.grad, Traced) else v.grad for v in others]
+        for p in candidates:  # the function may have called backward() itself
+            p.grad = 0
+        try:
+            if have_graphs[output]:
+                results[output].backward()
+            gradients = [recording.place(p.grad) for p in parameters]
+        finally:
+            for v, grad in zip(others, grads, strict=True):
+                v.grad = grad
+        places = [recording.place(p.data) for p in parameters]
+        names = _names(function, shapes)
+        found = Recorded(
+            recording, names, parameters, places, outcomes, gradients, is_list, have_graphs
+        )
+    return found, list(map(weakref.ref, others))
 
 
 def _results(returned: Any) -> tuple[list[Value], bool]:
@@ -211,15 +165,11 @@ def _results(returned: Any) -> tuple[list[Value], bool]:
                 "a compiled function must return a Value or a list of Values, got "
                 f"{type(x).__name__}: return the loss, or a list of results"
             )
-    return [x if isinstance(x, Value) else _without_graph(x) for x in found], is_list
-
-
-def _without_graph(number: Any) -> Value:
-    # A number that was taken out of a graph, by .data, has nothing to go back through.
-    v = Value(number)
-    if isinstance(number, Traced):
-        v._chain_rule = unrecorded
-    return v
+    values = [x if isinstance(x, Value) else Value(x) for x in found]
+    for x, v in zip(found, values, strict=True):
+        if isinstance(x, Traced):  # taken out of a graph, by .data: nothing to go back through
+            v._chain_rule = unrecorded
+    return values, is_list
 
 
 def _nested(shape: Shape, number: Callable[[float], Traced]) -> Any:
@@ -229,10 +179,7 @@ def _nested(shape: Shape, number: Callable[[float], Traced]) -> Any:
 
 
 def _names(function: Callable[..., Any], shapes: Sequence[Shape]) -> dict[str, list[str]]:
-    try:
-        given = list(inspect.signature(function).parameters)
-    except (TypeError, ValueError):  # some functions written in C have no signature
-        given = []
+    given = list(inspect.signature(function).parameters)
     names = [given[i] if i < len(given) else f"x{i}" for i in range(len(shapes))]
     return {
         name: ["_".join([name, *map(str, position)]) for position in np.ndindex(*shape)]

@@ -5,10 +5,9 @@ for the processor or accelerator at hand. Nothing is overwritten: each group add
 numbers computed so far. The first axis of every array runs over the lanes; uniform numbers have a
 single lane, so they broadcast.
 
-Lanes do not depend on each other, so they are what is distributed. All devices have the same
-parameters, and each computes its share of the examples, tile by tile. Only the sums for the means
-travel between devices. Gradients are recorded instructions like all others: this file contains no
-derivative rule and never asks JAX to differentiate.
+All devices have the same parameters, and each computes its share of the examples, tile by tile.
+Only the sums for the means travel between devices. This file contains no derivative rule and never
+asks JAX to differentiate: gradients are recorded instructions like all others.
 
     >>> from micrograd import Value
     >>> from micrograd.compiler.program import Program
@@ -48,12 +47,7 @@ KEPT = 8  # number of compiled functions to keep, each for a different number of
 WRONG_INDEX = "take got an index that is out of range or not a whole number"
 
 
-def _choice(compare: Callable[..., Array]) -> Callable[..., Array]:
-    return lambda x, y, a, b: jnp.where(compare(x, y), a, b)
-
-
 FUNCTIONS: dict[str, Callable[..., Array]] = {
-    **{op: _choice(getattr(jnp, f.__name__)) for op, f in run_numpy.CHOICES.items()},
     **{op: getattr(jnp, f.__name__, f) for op, f in run_numpy.FUNCTIONS.items()},
     "relu": lambda x: jnp.maximum(x, 0),
     "sigmoid": lambda x: jnp.where(x < 0, jnp.exp(-abs(x)), 1) / (1 + jnp.exp(-abs(x))),
@@ -66,11 +60,8 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
 class JaxRun:
     """One run of a schedule, on arrays that may be abstract, as they are inside `jax.jit`.
 
-    Args:
-        schedule: the schedule.
-        numbers: the data of the parameters, whose dtype all numbers get, and then those that an
-            update gets from outside.
-        first: the slot of the first of the latter.
+    `numbers` are the data of the parameters, whose dtype all numbers get, and then those that an
+    update gets from outside, the first of which has the slot `first`.
     """
 
     def __init__(self, schedule: Schedule, numbers: Array, first: int = 0) -> None:
@@ -149,51 +140,43 @@ class JaxRun:
             return numbers
         return jnp.where(self._mask.reshape(-1, *[1] * (numbers.ndim - 1)), numbers, 0)
 
-    # ---- groups
-
     def _add(self, group: Group) -> None:
-        special = {
-            "dot": self._dot, "mean": self._mean, "take": self._take,
-            "scatter": self._scatter, "scatter mean": self._scatter,
-        }  # fmt: skip
-        if group.op in special:
-            found = special[group.op](group)
-        else:
-            found = FUNCTIONS[group.op](*map(self._at, group.operands))
-        lanes, slots = group.result
-        if group.op in MEANS:  # only sums: other lanes contribute to the means, too
+        (lanes, slots), op, blocks = group.result, group.op, group.operands
+        if op in FUNCTIONS:
+            found = FUNCTIONS[op](*map(self._at, blocks))
+        elif op in run_numpy.CHOICES:
+            x, y, a, b = map(self._at, blocks)
+            found = jnp.where(getattr(jnp, run_numpy.CHOICES[op].__name__)(x, y), a, b)
+        elif op == "mean":
+            found = jnp.einsum("n...lk,n...rk->...rl", *map(self._counted, blocks))
+        elif op == "dot":
+            left, right = map(self._at, blocks)
+            if blocks[0].lanes:
+                found = (left[:, :, None] * right[:, :, :, None]).sum(-1)
+            else:  # weights times inputs
+                found = jnp.einsum("...lk,n...rk->n...rl", left[0], right)
+        elif op == "take":
+            index, table = map(self._at, blocks)
+            is_valid = (index >= 0) & (index < table.shape[-1]) & (index == jnp.floor(index))
+            self._wrong[lanes] += (~is_valid).sum(dtype=self.dtype)
+            place = jnp.where(is_valid, index, 0).astype(int)[..., None]
+            taken = jnp.take_along_axis(table, place, -1)[..., 0]
+            found = jnp.where(is_valid, taken, jnp.nan)
+        else:  # a scatter; for a mean, all lanes share one table
+            index, contributions = blocks
+            n = self._n if op in MEANS or lanes else 1
+            shape, is_mean = (n, *index.slots.shape), op in MEANS
+            lane, row, _ = np.ogrid[tuple(map(slice, shape))]
+            place = jnp.broadcast_to(self._at(index), shape).astype(int)
+            numbers = (self._counted if is_mean else self._at)(contributions)
+            zeros = jnp.zeros((n, *slots.shape)[is_mean:], self.dtype)
+            found = zeros.at[(lane, row, place)[is_mean:]].add(numbers)
+        if op in MEANS:  # only sums: other lanes contribute to the means, too
             self._sums.append(found.ravel())
         else:
             shape = (self._n if lanes else 1, *slots.shape)
             rows = jnp.broadcast_to(found, shape).reshape(shape[0], -1)
             self._store(lanes, int(slots.flat[0]), rows)
-
-    def _dot(self, group: Group) -> Array:
-        left, right = map(self._at, group.operands)
-        if group.operands[0].lanes:
-            return (left[:, :, None] * right[:, :, :, None]).sum(-1)
-        return jnp.einsum("...lk,n...rk->n...rl", left[0], right)  # weights times inputs
-
-    def _mean(self, group: Group) -> Array:
-        return jnp.einsum("n...lk,n...rk->...rl", *map(self._counted, group.operands))
-
-    def _take(self, group: Group) -> Array:
-        index, table = map(self._at, group.operands)
-        is_valid = (index >= 0) & (index < table.shape[-1]) & (index == jnp.floor(index))
-        self._wrong[group.result.lanes] += (~is_valid).sum(dtype=self.dtype)
-        place = jnp.where(is_valid, index, 0).astype(int)[..., None]
-        return jnp.where(is_valid, jnp.take_along_axis(table, place, -1)[..., 0], jnp.nan)
-
-    def _scatter(self, group: Group) -> Array:
-        index, contributions = group.operands
-        is_mean = group.op in MEANS  # then all lanes share one table
-        n = self._n if is_mean or group.result.lanes else 1
-        shape = (n, *index.slots.shape)
-        lane, table, _ = np.ogrid[tuple(map(slice, shape))]
-        place = jnp.broadcast_to(self._at(index), shape).astype(int)
-        numbers = (self._counted if is_mean else self._at)(contributions)
-        zeros = jnp.zeros((n, *group.result.slots.shape)[is_mean:], self.dtype)
-        return zeros.at[(lane, table, place)[is_mean:]].add(numbers)
 
 
 def filled(a: Array, n: int) -> Array:
@@ -207,7 +190,7 @@ def filled(a: Array, n: int) -> Array:
 
 def _picked(array: Array, places: Slots) -> Array:
     # array[:, places]. If nested loops visit the places, as in the columns of a matrix, axes are
-    # split, cut, transposed and repeated instead: XLA does this without a gather.
+    # split, cut, transposed and repeated instead, without a gather.
     loops = _nested(places)
     if loops is None:
         return array.at[:, places].get(mode="promise_in_bounds")
@@ -250,24 +233,19 @@ def pure(schedule: Schedule, shapes: Sequence[tuple[int, ...]]) -> Callable[...,
     def function(parameters: Array, *arguments: Array) -> tuple[Array, Array]:
         parameters, *arrays = map(jnp.asarray, (parameters, *arguments))
         found = [parameters.shape, *(a.shape for a in arrays)]
-        expected = [(n_parameters,), *(("n", *shape) for shape in shapes)]
-        if found[0] != expected[0] or [shape[1:] for shape in found[1:]] != list(shapes):
+        if found[0] != (n_parameters,) or [shape[1:] for shape in found[1:]] != list(shapes):
+            expected = [(n_parameters,), *(("n", *shape) for shape in shapes)]
             raise ValueError(f"expected arrays of shapes {expected}, got {found}")
         n = max([len(a) for a in arrays if a.ndim], default=1)
         run = JaxRun(schedule, parameters.astype(jnp.result_type(float, parameters)))
-        sums, _ = run.lanes(arrays, n)
-        uniform = run.after(sums, n)
+        uniform = run.after(run.lanes(arrays, n)[0], n)
         return uniform[0], uniform[1 : 1 + n_parameters]
 
     return function
 
 
 class JaxExecutor:
-    """An executor that runs a schedule on all devices that JAX finds.
-
-    Args:
-        schedule: the schedule.
-        dtype: 'float64' or 'float32'.
+    """An executor that runs a schedule on all devices that JAX finds, in 'float64' or 'float32'.
 
     Attributes:
         compiled: maps a number of examples to the compiled function, the shardings of its
@@ -304,8 +282,8 @@ class JaxExecutor:
 def sharded(schedule: Schedule, dtype: str, n: int, first: int = 0) -> tuple[Any, Any, int]:
     """A function of all devices for n examples, the shardings of its arguments, and its lanes.
 
-    Its arguments are the `numbers` of `JaxRun` and the examples. There may be more lanes than
-    examples, because each device and each tile gets equally many; surplus lanes do not count.
+    Its arguments are the `numbers` of `JaxRun` and the examples. Each device and each tile gets
+    equally many lanes; surplus lanes do not count.
     """
     mesh = Mesh(np.array(jax.devices()), ("lanes",))
     memory = CACHE if jax.default_backend() == "cpu" else MEMORY
@@ -342,11 +320,7 @@ def sharded(schedule: Schedule, dtype: str, n: int, first: int = 0) -> tuple[Any
 
 
 class JaxLoop:
-    """Training steps in a loop inside a compiled function; `NumPyLoop` describes the arguments.
-
-    The results of its schedule are the mean, the sum of the squares of the gradients, the
-    gradients, and then the new data and states, one after the other.
-    """
+    """Training steps in a loop inside a compiled function; `NumPyLoop` describes the arguments."""
 
     def __init__(self, update: Any, memory: Any) -> None:
         self.largest, self.memory = 2**62 if jax.process_count() == 1 else 0, memory
@@ -369,7 +343,7 @@ class JaxLoop:
         return bool(is_finite)
 
     def _loop(self, n: int, in_order: bool) -> Any:
-        update = self._update
+        update = self._update  # the results are what a step returns, one after the other
         slots = [update.mean, update.square, *update.gradient, *np.concatenate(update.new)]
         results = np.array([(0, slot) for slot in slots], np.int32)
         schedule = update.schedule._replace(results=results)

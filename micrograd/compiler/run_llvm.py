@@ -1,7 +1,7 @@
 """Running a schedule as the machine code that LLVM makes of its text.
 
-A `Job` is what the machine code gets: a list of integers, among them the addresses of arrays. Each
-array belongs to the job, or to an object that outlives the call.
+A `Job` is what the machine code gets: a list of integers, among them the addresses of arrays that
+outlive the call.
 
     >>> from micrograd import Value
     >>> from micrograd.compiler.program import Program
@@ -30,7 +30,8 @@ from micrograd.compiler.schedule import Schedule, Slots
 
 Array = npt.NDArray[Any]
 
-LINE = 64  # bytes in a cache line
+LINE = 8  # numbers in a cache line
+NO_ORDER = np.zeros(1, np.int64)
 FLOAT, INTEGER = np.dtype(np.float64), np.dtype(np.int64)
 
 
@@ -55,12 +56,9 @@ class Binary(NamedTuple):
 
 
 class Job:
-    """The integers that the machine code gets, and the memory that it works on.
+    """The integers `numbers` that the machine code gets, and the memory that it works on.
 
-    Attributes:
-        numbers: the integers.
-        blocks, width: how many blocks of lanes the memory has, and how many lanes are in each.
-        uniform, rows: for the results of an executor.
+    The memory has `blocks` of `width` lanes; `uniform` and `rows` are for results of an executor.
     """
 
     uniform, rows = np.empty(0), np.empty((0, 0))
@@ -68,9 +66,9 @@ class Job:
     def __init__(self, schedule: Schedule, plan: Plan, binary: Binary, blocks: int) -> None:
         layout = binary.layout
         self.blocks, self.width = blocks, layout.width
-        memory = np.zeros(layout.lanes + blocks * layout.block + LINE // 8)
-        start = -_address(memory) % LINE // 8
-        memory = memory[start : len(memory) - LINE // 8 + start]
+        memory = np.zeros(layout.lanes + blocks * layout.block + LINE)
+        start = -_address(memory) // 8 % LINE
+        memory = memory[start : len(memory) - LINE + start]
         for slot, number in schedule.constants:
             memory[slot] = number
         memory[layout.lanes :].reshape(blocks, -1, layout.width)[:, schedule.ones] = 1.0
@@ -81,9 +79,8 @@ class Job:
         self._arguments = [*zip(plan.arguments, map(len, schedule.inputs), strict=True)]
         self._known: dict[int, Any] = {}
         self._given: list[Any] = [(lambda: None, None)] * len(plan.arguments)
-        self.point(AT["memory"], memory)
-        self.point(AT["tables"], binary.tables)
-        self.point(AT["order"], np.zeros(1, np.int64))
+        for name, array in (("memory", memory), ("tables", binary.tables), ("order", NO_ORDER)):
+            self.point(AT[name], array)
 
     def point(self, at: int, array: Array) -> None:
         """Sets the address and the length of an array, which the job keeps."""
@@ -91,8 +88,8 @@ class Job:
             self.numbers[at : at + 2] = [_address(array), array.size]
             self._known[at] = array
 
-    def run(self, n: int, arguments: Sequence[Array], steps: int = 1) -> int:
-        """Runs the code, and returns its status."""
+    def run(self, n: int, arguments: Sequence[Array], steps: int = 1) -> bool:
+        """Runs the code; returns whether the square of the gradients stays finite."""
         numbers = self.numbers
         numbers[STATUS : llvm_code.HAS_ORDER] = [0, 0, steps, n]
         copies = []  # are kept until the code has run
@@ -101,7 +98,13 @@ class Job:
             if reference() is not array or layout != (array.strides, array.dtype):
                 copies.append(self._give(i, array))
         self._code.run(self._address)
-        return numbers[STATUS]
+        if (status := numbers[STATUS]) == 0:
+            return True
+        if status == llvm_code.WRONG_INDEX:
+            raise IndexError("take got an index that is out of range or not a whole number")
+        if status == llvm_code.WRONG_PLACE:
+            raise RuntimeError("the compiled program used a place outside of its memory")
+        return False
 
     def _give(self, i: int, array: Array) -> Array:
         (at, width), source = self._arguments[i], array
@@ -140,10 +143,11 @@ class _Runner:
             job: Job | None = binary.free.pop()
         except IndexError:
             job = None
-        if job is None or job.blocks < blocks:
-            job = Job(self.schedule, self.plan, binary, blocks)
-            for at, array in self.outside.items():
-                job.point(at, array)
+        if job and job.blocks >= blocks:
+            return job
+        job = Job(self.schedule, self.plan, binary, blocks)
+        for at, array in self.outside.items():
+            job.point(at, array)
         return job
 
     def put(self, job: Job, n: int) -> None:
@@ -172,9 +176,7 @@ class LlvmExecutor(_Runner):
             job.rows, job.numbers[llvm_code.PADDED] = np.empty((self._n_rows, padded)), padded
             job.point(AT["rows"], job.rows)
         job.point(plan.given[0], np.ascontiguousarray(parameters))
-        status = job.run(n, arguments)
-        if status:
-            raise _error(status)
+        job.run(n, arguments)
         found = job.uniform.copy(), job.rows[:, :n].copy()
         self.put(job, n)
         return found
@@ -184,11 +186,11 @@ class LlvmLoop(_Runner):
     """Training steps, all of them inside the machine code; `NumPyLoop` describes the arguments."""
 
     def __init__(self, update: Any, memory: Any) -> None:
-        self.done = memory.done
+        numbers, kept, gradient, losses, self.done = memory
         plan = Plan(update.schedule, update.kept, [*update.kept, update.gradient], update)
-        arrays = [*memory.kept, *memory.kept, memory.gradient]
-        outside = {AT["numbers"]: memory.numbers, AT["losses"]: memory.losses}
-        outside.update(zip(plan.given + plan.returned, arrays, strict=True))
+        outside = {AT["numbers"]: numbers, AT["losses"]: losses}
+        places = plan.given + plan.returned
+        outside.update(zip(places, [*kept, *kept, gradient], strict=True))
         super().__init__(update.schedule, plan, outside)
 
     def __call__(self, arrays: Sequence[Array], n: int, count: int, order: Array | None) -> bool:
@@ -198,22 +200,14 @@ class LlvmLoop(_Runner):
         if order is not None:
             job.point(AT["order"], np.ascontiguousarray(order, np.int64))
         try:
-            status = job.run(n, arrays, count)
+            is_finite = job.run(n, arrays, count)
         finally:
             self.done[0] = job.numbers[llvm_code.DONE]
         self.put(job, n)
-        if status in (0, llvm_code.NOT_FINITE):
-            return not status
-        raise _error(status)
+        return is_finite
 
 
 def _address(array: Any) -> int:
     # The address of the first number of an array, which must not be freed while it is in use.
     found: int = array.__array_interface__["data"][0]
     return found
-
-
-def _error(status: int) -> Exception:
-    if status == llvm_code.WRONG_INDEX:
-        return IndexError("take got an index that is out of range or not a whole number")
-    return RuntimeError("the compiled program used a place outside of its memory")

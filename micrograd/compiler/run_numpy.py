@@ -7,17 +7,15 @@ function with its arguments bound, and a run calls the steps in order.
 
     dot, left uniform     matrix product: weights times the inputs in all lanes (examples)
     mean                  matrix product: upstream gradients times inputs, summed along the lanes
-    where >               b + c (a - b) on the bits as integers, with c = 1 where x > y, else 0
     take, scatter         the position of each number in memory is computed from the index
     other operations      the NumPy function of that name
 
 Groups are small, so a step spends most of its time on the overhead of its call. This module thus
 uses the calls with the least overhead: methods (`a.dot(b, out)` takes half the time of
-`np.matmul(a, b, out)`, and `a.take` a third of the time of `np.take`), no keyword arguments, and a
-0-dimensional array for a single number.
+`np.matmul(a, b, out)`), no keyword arguments, and a 0-dimensional array for a single number.
 
-A batch that does not fit into the processor's cache is split into tiles. The lanes of each tile are
-computed, and their means are added up. Groups that depend on the means run once, at the end.
+A batch that does not fit into the processor's cache is split into tiles, whose means are added up.
+Groups that depend on the means run once, at the end.
 
 Arithmetic follows the IEEE standard: the log of a negative number is NaN, and 1 / 0 is infinite.
 """
@@ -31,6 +29,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from micrograd.compiler.fuse import SCATTERS
 from micrograd.compiler.schedule import Block, Group, Schedule, Slots
 from micrograd.core.shapes import fix_of
 
@@ -42,15 +41,14 @@ KEPT = 8  # number of runs to keep, each for a different number of lanes
 
 
 def sigmoid(x: Array, out: Array) -> None:
-    """Writes 1 / (1 + exp(-x)) for each number to `out`, without overflow.
-
-    >>> out = np.empty(2)
-    >>> sigmoid(np.array([-1000.0, 0.0]), out)
-    >>> out
-    array([0. , 0.5])
-    """
+    """Writes 1 / (1 + exp(-x)) for each number to `out`, without overflow."""
     e = np.exp(-np.abs(x))
     np.divide(np.where(x < 0, e, 1.0), 1.0 + e, out=out)
+
+
+def choose(compare: Any, x: Array, y: Array, a: Array, b: Array, out: Array) -> None:
+    """Writes a where the comparison of x and y is true, else b."""
+    out[...] = np.where(compare(x, y), a, b)
 
 
 CHOICES = {
@@ -68,10 +66,6 @@ REDUCTIONS = {"sum": np.add, "largest": np.maximum, "smallest": np.minimum}
 
 class NumPyRun:
     """A schedule bound to its memories, for a fixed number of lanes.
-
-    Args:
-        schedule: the schedule.
-        n: the number of lanes, one for each example.
 
     Attributes:
         uniform: the uniform numbers; those of the parameters come first.
@@ -103,10 +97,9 @@ class NumPyRun:
             self.uniform[slot] = number
         self.parameters = self.uniform[: schedule.constants[0][0]]
         is_lane, slots = schedule.results.T.astype(np.intp)
-        self.uniform_results: Step = partial(
-            self.uniform.take, slots[is_lane == 0], 0, None, "clip"
-        )
-        self.lane_results: Step = partial(rows.take, slots[is_lane == 1], 0, None, "clip")
+        take, rest = self.uniform.take, (0, None, "clip")
+        self.uniform_results: Step = partial(take, slots[is_lane == 0], *rest)
+        self.lane_results: Step = partial(rows.take, slots[is_lane == 1], *rest)
         self._inputs = [rows[places.start : places.stop].T for places in schedule.inputs]
         self._checks: list[Step] = []  # of arguments that are indices
         self.gathered: dict[Any, Array] = {}
@@ -162,63 +155,57 @@ class NumPyRun:
 
     def _added(self, groups: Sequence[Group]) -> list[Step]:
         """The steps of these groups."""
-        special = {
-            "dot": self._dot, "mean": self._mean, "take": self._take, "scatter": self._scatter,
-            "scatter mean": self._scatter, **dict.fromkeys(REDUCTIONS, self._reduce),
-            **dict.fromkeys(CHOICES, self._where),
-        }  # fmt: skip
         first = len(self.steps_of)
         for group in groups:
             self.steps_of.append((group, []))
-            special.get(group.op, self._elementwise)(group)
+            self._add(group)
         return [step for _, steps in self.steps_of[first:] for step in steps]
 
-    def _elementwise(self, group: Group) -> None:
-        out = self._view(group.result)
-        operands = [self._operand(block, out.ndim) for block in group.operands]
-        if group.op == "relu":  # this is twice as fast as with a single 0
-            operands.append(np.zeros(out.shape))
-        function = FUNCTIONS[group.op]
-        if function in (np.maximum, np.minimum):  # NumPy deprecates a positional `out` for these
-            self._step(function, *operands, out=out)
+    def _add(self, group: Group) -> None:
+        op, blocks, out = group.op, group.operands, self._view(group.result)
+        if op in REDUCTIONS:
+            numbers = self._view(blocks[0])
+            if numbers.strides[1] < 0:  # NumPy before 2.2 finds a wrong maximum backwards
+                numbers = numbers[:, ::-1]
+            self._step(REDUCTIONS[op].reduce, numbers, 1, None, out)
+        elif op == "mean":
+            left, right = map(self._along_lanes, blocks)
+            self._product(right, left.swapaxes(-1, -2), out)
+        elif op == "dot":
+            a, b = map(self._view, blocks)
+            if out.ndim == 3:  # a single lane, or uniform numbers: no axis of lanes
+                self._product(b, a.swapaxes(-1, -2), out)
+            elif a.ndim < b.ndim:  # weights times inputs, whose columns are lanes
+                self._product(a[..., None, :, :], b, out)
+            else:  # a product of matrices in each lane
+                self._step(np.einsum, "...lkn,...rkn->...rln", a, b, out=out)
+        elif op == "take":
+            memory = self.memory[blocks[1].lanes].reshape(-1)
+            self._step(memory.take, self._positions(group, blocks[1], out.shape), None, out, "clip")
+        elif op in SCATTERS:
+            self._scatter(group)
+        elif op in CHOICES:
+            self._where(group, out)
         else:
-            self._step(function, *operands, out)
+            operands = [self._operand(block, out.ndim) for block in blocks]
+            if op == "relu":  # this is twice as fast as with a single 0
+                operands.append(np.zeros(out.shape))
+            function = FUNCTIONS[op]
+            if function in (np.maximum, np.minimum):  # NumPy deprecates a positional `out` here
+                self._step(function, *operands, out=out)
+            else:
+                self._step(function, *operands, out)
 
-    def _reduce(self, group: Group) -> None:
-        function = REDUCTIONS[group.op]
-        numbers, out = self._view(group.operands[0]), self._view(group.result)
-        if numbers.strides[1] < 0:  # NumPy before 2.2 finds a wrong maximum backwards
-            numbers = numbers[:, ::-1]
-        self._step(function.reduce, numbers, 1, None, out)
-
-    def _where(self, group: Group) -> None:
-        """Computes b + c (a - b) on the bits, as integers: with floats, 0 times infinity is NaN.
-
-        An overflow in the difference does no harm: integers wrap around, and adding b wraps back.
-        """
-        out = self._view(group.result).view(np.int64)
+    def _where(self, group: Group, out: Array) -> None:
         x, y, a, b = (self._operand(block, out.ndim) for block in group.operands)
-        a, b, (in_lanes, slots) = a.view(np.int64), b.view(np.int64), group.operands[3]
-        c = np.zeros(np.broadcast_shapes(x.shape, y.shape), np.int64)
-        self._step(CHOICES[group.op], x, y, c)
-        # Unlike -0.0, these have no bit set.
+        compare, (in_lanes, slots) = CHOICES[group.op], group.operands[3]
         zeros = {slot for slot, number in self.schedule.constants if str(number) == "0.0"}
-        if not in_lanes and zeros >= set(slots.flat):
-            self._step(np.multiply, c, a, out)
-        else:
-            difference = np.zeros(np.broadcast_shapes(a.shape, b.shape), np.int64)
-            self._step(np.subtract, a, b, difference)
-            self._step(np.multiply, c, difference, out)
-            self._step(np.add, b, out, out)
-
-    def _dot(self, group: Group) -> None:
-        a, b, out = map(self._view, (*group.operands, group.result))
-        if out.ndim == 3:  # a single lane, or uniform numbers: no axis of lanes
-            self._product(b, a.swapaxes(-1, -2), out)
-        elif a.ndim < b.ndim:  # weights times inputs, whose columns are lanes
-            self._product(a[..., None, :, :], b, out)
-        else:  # a product of matrices in each lane
-            self._step(np.einsum, "...lkn,...rkn->...rln", a, b, out=out)
+        if in_lanes or not zeros.issuperset(slots.flat):
+            self._step(choose, compare, x, y, a, b, out)
+        else:  # c a or 0, faster: on the bits, because with floats 0 times infinity is NaN
+            c = np.zeros(np.broadcast_shapes(x.shape, y.shape), np.int64)
+            self._step(compare, x, y, c)
+            self._step(np.multiply, c, a.view(np.int64), out.view(np.int64))
 
     def _product(self, a: Array, b: Array, out: Array) -> None:
         """Adds the step for a product of two matrices, or of two stacks of matrices."""
@@ -229,11 +216,6 @@ class NumPyRun:
         else:
             self._step(np.matmul, a, b, out)
 
-    def _mean(self, group: Group) -> None:
-        left, right = group.operands
-        out = self._view(group.result)
-        self._product(self._along_lanes(right), self._along_lanes(left).swapaxes(-1, -2), out)
-
     def _along_lanes(self, block: Block) -> Array:
         """A matrix with a row for each list: the numbers of the list in all lanes."""
         numbers = self._view(block)
@@ -243,11 +225,6 @@ class NumPyRun:
         if not np.may_share_memory(whole, numbers):  # no view, but a copy
             self._step(np.copyto, whole.reshape(numbers.shape), numbers)
         return whole
-
-    def _take(self, group: Group) -> None:
-        table, out = group.operands[1], self._view(group.result)
-        positions = self._positions(group, table, out.shape)
-        self._step(self.memory[table.lanes].reshape(-1).take, positions, None, out, "clip")
 
     def _scatter(self, group: Group) -> None:
         index, contributions = group.operands
@@ -283,14 +260,10 @@ class NumPyRun:
 class NumPyExecutor:
     """An executor that runs a schedule on batches of any size.
 
-    Args:
-        schedule: the schedule to run.
-
     >>> from micrograd import Value
     >>> from micrograd.compiler.program import Program
     >>> w = Value(2.0)
-    >>> schedule = Program(lambda x: w * x, [()], "numpy").schedule
-    >>> executor = NumPyExecutor(schedule)
+    >>> executor = NumPyExecutor(Program(lambda x: w * x, [()], "numpy").schedule)
     >>> executor(np.array([2.0]), [np.array([1.0, 3.0, 5.0])], 3)
     (array([6., 3.]), array([[ 2.,  6., 10.]]))
     """
@@ -306,21 +279,16 @@ class NumPyExecutor:
     ) -> tuple[Array, Array]:
         """The results that are uniform or means, and a row of lanes for each remaining result.
 
-        Args:
-            parameters: the data of all parameters.
-            arguments: an array for each argument, whose first axis runs over the examples; an
-                array without axes is the same for all examples.
-            n: the number of examples.
+        The first axis of an argument runs over the n examples; without axes, it is the same in all.
         """
-        means = slice(*self.schedule.means)
+        means, rows = slice(*self.schedule.means), []
         total: Any = 0.0
         runs: dict[int, NumPyRun] = {}
-        rows = []
         for start in range(0, n, self.tile):
             size = min(self.tile, n - start)
             run = runs[size] = runs.get(size) or self.taken(size)
-            of_tile = slice(start, start + size)
-            run.load(arguments if size == n else [a[of_tile] if a.ndim else a for a in arguments])
+            part = slice(start, start + size)
+            run.load(arguments if size == n else [a[part] if a.ndim else a for a in arguments])
             run.parameters[...] = parameters
             for step in run.until_means:
                 step()
@@ -347,14 +315,8 @@ class NumPyLoop:
     """Training steps: the groups of an update, whose numbers are copied in and out in each step.
 
     Parameters and states get their new numbers only once all of these are known, so a step that is
-    interrupted or refused changes none of them.
-
-    Args:
-        update: an `Update`, see `update.py`.
-        memory: the arrays that the steps work on, a `Memory` of the same file.
-
-    Attributes:
-        largest: the largest number of examples.
+    interrupted or refused changes none of them. The update and the memory are those of `update.py`;
+    `largest` is the largest number of examples.
     """
 
     def __init__(self, update: Any, memory: Any) -> None:
@@ -368,11 +330,8 @@ class NumPyLoop:
     def __call__(self, arrays: Sequence[Array], n: int, count: int, order: Array | None) -> bool:
         """Does steps, until the loss or the square of the gradients is not finite; whether it is.
 
-        Args:
-            arrays: the arguments.
-            n: number of examples in a step.
-            count: number of steps.
-            order: the indices of the examples for each step, of shape (count, n); None for all.
+        If `order`, of shape (count, n), is not None, it has the indices of the examples of each
+        step.
         """
         numbers, kept, gradient, losses, done = self.memory
         update, run = self.update, self._executor.taken(n)

@@ -60,8 +60,6 @@ class Group(NamedTuple):
     Dots and means of products are B matrix products of the same size: operands of shapes (B, L, K)
     and (B, R, K) give a result of shape (B, R, L).
 
-    >>> Group("exp", Block(True, np.array([2, 3])), (Block(True, np.array([0, 1])),))
-    exp of 2 in lanes
     >>> weights, x = np.arange(6).reshape(1, 2, 3), np.arange(3).reshape(1, 1, 3)
     >>> result = Block(True, np.array([[[3, 4]]]))
     >>> Group("dot", result, (Block(False, weights), Block(True, x)))
@@ -107,19 +105,14 @@ class Schedule(NamedTuple):
         means: start and end (exclusive) of the adjacent uniform slots that hold the means.
         results: for each result, whether it is in lanes, and its slot; shape (n, 2).
 
-    >>> from micrograd.compiler.fuse import fused
-    >>> from micrograd.compiler.simplify import Simplified
-    >>> recording = Simplified()
-    >>> w, x = recording.parameter(), recording.input(0.0)
-    >>> y = (w.exp() * x).tanh()
-    >>> units = fused(recording.instructions, [y.place])
-    >>> schedule = scheduled(units, recording.instructions, [[1]], [0], [y.place])
+    >>> from micrograd.compiler.program import Program
+    >>> from micrograd.engine import Value
+    >>> w = Value(1.0)
+    >>> schedule = Program(lambda x: [(w.exp() * x).tanh()], [()], "numpy").schedule_for(False)
     >>> schedule.before, schedule.lanes, schedule.after
     ([exp of 1], [* of 1 in lanes, tanh of 1 in lanes], [])
     >>> schedule.ones  # the rows are x, 1, 0, 1, exp(w) x, 1, y, 1
     [1, 3, 5, 7]
-    >>> schedule.groups[-1].result.slots, schedule.results
-    (array([6], dtype=int32), array([[1, 6]], dtype=int32))
     """
 
     before: list[Group]
@@ -154,31 +147,28 @@ def scheduled(
 ) -> Schedule:
     """The groups of these units, in an order in which they can run.
 
-    Args:
-        fused: the units.
-        instructions: the recording that they were made from.
-        inputs: places of inputs, argument by argument; they get the first slots of the lanes.
-        parameters: places of uniform inputs; they get the first uniform slots.
-        results: places of results; the schedule's `results` are in the same order.
+    `inputs` are the places of inputs, argument by argument, which get the first slots of the lanes;
+    `parameters` are those of uniform inputs, which get the first uniform slots. The schedule's
+    `results` are in the order of the places in `results`.
     """
-    layout = _Layout(fused, instructions, inputs, parameters, results)
+    layout = _Layout(fused, instructions)
+    layout.take_slots(parameters, False)
+    rows: list[range] = []
+    for argument in inputs:
+        rows.append(range(layout.size[True], layout.size[True] + len(argument)))
+        layout.take_slots(argument, True)
+    layout.take_constants(instructions, results)
     phases: list[list[Group]] = []
     ends = []
     for levels in _levels(fused):
         phases.append([group for places in levels for group in layout.grouped(places)])
         ends.append(layout.size[False])
     before, lanes, after = phases
+    sizes, means = (layout.size[False], layout.size[True]), (ends[0], ends[1])
+    zero, ones = layout.fixed[ZERO, True], sorted(layout.ones)
+    found = np.array([(fused.lanes[i], layout.slot[i]) for i in results], np.int32)
     return Schedule(
-        before,
-        lanes,
-        after,
-        sizes=(layout.size[False], layout.size[True]),
-        inputs=layout.inputs,
-        zero=layout.fixed[ZERO, True],
-        constants=layout.constants,
-        ones=sorted(layout.ones),
-        means=(ends[0], ends[1]),
-        results=np.array([(fused.lanes[i], layout.slot[i]) for i in results], np.int32),
+        before, lanes, after, sizes, rows, zero, layout.constants, ones, means, results=found
     )
 
 
@@ -197,14 +187,13 @@ def _levels(fused: Fused) -> list[list[list[int]]]:
     parts: list[tuple[int, int]] = []  # pairs of a part and its whole
     for place, unit in reversed(units.items()):
         last = level[place]
-        for places in unit.operands:
-            for source in places:
-                latest = last - 1
-                if source >= fused.n_instructions:
-                    parts.append((source, place))
-                    latest = last
-                if level[source] > latest:
-                    level[source] = latest
+        for source in chain.from_iterable(unit.operands):
+            latest = last - 1
+            if source >= fused.n_instructions:
+                parts.append((source, place))
+                latest = last
+            if level[source] > latest:
+                level[source] = latest
     turn = [0] * len(level)  # inside a level, a part comes before its whole
     for part, whole in reversed(parts):
         if level[part] == level[whole]:
@@ -221,15 +210,8 @@ def _levels(fused: Fused) -> list[list[list[int]]]:
 def order_of_use(fused: Fused, parameters: Sequence[int]) -> list[int]:
     """The indices of the parameters in the order in which the units use them, dots first.
 
-    In this order the rows of a weight matrix follow each other in memory.
-
-    >>> from micrograd.compiler.fuse import fused
-    >>> from micrograd.compiler.simplify import Simplified
-    >>> recording = Simplified()
-    >>> b, w, x = recording.parameter(), recording.parameter(), recording.input(0.0)
-    >>> units = fused(recording.instructions, [(b + w * x).place])
-    >>> order_of_use(units, [0, 1])  # the bias comes after its weight
-    [1, 0]
+    In this order the rows of a weight matrix follow each other in memory: a bias comes after its
+    weights.
     """
     used: dict[str, list[Places]] = {"dot": []}
     for unit in fused.units.values():
@@ -242,24 +224,14 @@ def order_of_use(fused: Fused, parameters: Sequence[int]) -> list[int]:
 class _Layout:
     """Assigns slots to places and forms groups of units."""
 
-    def __init__(
-        self,
-        fused: Fused,
-        instructions: Instructions,
-        inputs: Sequence[Sequence[int]],
-        parameters: Sequence[int],
-        results: Sequence[int],
-    ) -> None:
+    def __init__(self, fused: Fused, instructions: Instructions) -> None:
         self.units, self.lanes, self.numbers = fused.units, fused.lanes, instructions.numbers
         self.slot: dict[int, int] = {}
         self.size = {False: 0, True: 0}
         self.ones: set[int] = set()
-        self.take_slots(parameters, False)
-        self.inputs: list[range] = []
-        for argument in inputs:
-            first = self.size[True]
-            self.inputs.append(range(first, first + len(argument)))
-            self.take_slots(argument, True)
+
+    def take_constants(self, instructions: Instructions, results: Sequence[int]) -> None:
+        """Takes slots for the constants that are needed, and for 0 and 1."""
         known = {*results}.union(*chain.from_iterable(u.operands for u in self.units.values()))
         constants = [i for i in self.numbers if i in known and instructions.ops[i] == "constant"]
         self.take_slots(constants, False)
@@ -319,7 +291,9 @@ class _Layout:
             operands = operands[:2]
         lengths = list(map(len, operands))
         if op in LONG:
-            lengths = [_magnitude(lengths[0])]
+            # Lists of 2 to 7 operands, of 8 to 31, and so on, share a group: this saves groups, and
+            # padding cannot make a list four times as long.
+            lengths = [lengths[0].bit_length() // 2]
         return op, size, *lengths, *map(self.in_lanes, operands)
 
     def order(self, place: int) -> tuple[Any, ...]:
@@ -383,9 +357,9 @@ class _Layout:
             self.block(lefts, (count, n_lefts), ZERO),
             self.block(right[::n_lefts], (count, n_rights), ONE),
         )
-        lanes = self.lanes[members[0]]
-        slots = self.take_slots(members, lanes).reshape(count, n_rights, n_lefts)
-        return Group(self.units[members[0]].op, Block(lanes, slots), blocks)
+        slots = self.take_slots(members, self.lanes[members[0]])
+        block = Block(self.lanes[members[0]], slots.reshape(count, n_rights, n_lefts))
+        return Group(self.units[members[0]].op, block, blocks)
 
     def scatter(self, members: list[int]) -> Group:
         """A group for G tables of length N: gradients (G, N), indices and contributions (G, J)."""
@@ -399,13 +373,6 @@ class _Layout:
         result = Block(lanes, self.take_slots(places, lanes).reshape(len(keys), unit.length))
         blocks = [self.block(lists, (len(keys),)) for lists in zip(*keys, strict=True)]
         return Group(unit.op, result, tuple(blocks))
-
-
-def _magnitude(length: int) -> int:
-    # Lists of 2 to 7 operands have one magnitude, lists of 8 to 31 the next, and so on. Lists of
-    # the same magnitude share a group: this saves groups, and padding cannot make a list four times
-    # as long.
-    return length.bit_length() // 2
 
 
 def grids(pairs: Mapping[tuple[Places, Places], int]) -> list[Grid]:

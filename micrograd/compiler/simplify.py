@@ -4,7 +4,6 @@ The closures of `backward()` do work that a program can skip: 0 + x where a grad
 where the seed is passed on, or the same product in two closures. `tracing.py` records all of it,
 because its recordings are for reading. The recording in this file simplifies each new instruction:
 
-    constants           2 * 3 is computed immediately
     neutral elements    x + 0, x - 0, 1 * x, x / 1, x ** 1 are x, and 0 - x is -x
     equal terms         x + x is 2 * x
     powers              x ** 2 is x * x, x ** 0 is 1, x ** -1 is 1 / x, x ** 0.5 is sqrt(x),
@@ -14,9 +13,9 @@ because its recordings are for reading. The recording in this file simplifies ea
 
 It never turns x * 0 into 0, because the eager result is NaN if x is infinite or NaN.
 
-A lane is one example of the batch. Instructions that depend only on parameters and constants are
-uniform: they run once. All others run in every lane. The result of a program and the gradients of
-its parameters are means over lanes, which `averaged` adds to the recording.
+Instructions that depend only on parameters and constants are uniform: they run once. All others run
+in every lane. The result of a program and the gradients of its parameters are means over lanes,
+which `averaged` adds to the recording.
 
     >>> from micrograd.engine import Value
     >>> recording = Simplified()
@@ -28,22 +27,13 @@ its parameters are means over lanes, which `averaged` adds to the recording.
 
 from __future__ import annotations
 
-import operator
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from micrograd.core import numbers
 from micrograd.core.numbers import Number
 from micrograd.core.tracing import Instruction, Recording, Traced
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {  # these compute operations on constants
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
-    "**": numbers.power, "neg": operator.neg, "abs": abs, "<": operator.lt, "<=": operator.le,
-    ">": operator.gt, ">=": operator.ge, "is": operator.eq,
-}  # fmt: skip
-NAMED = ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu", "maximum", "minimum")
-FUNCTIONS.update({name: getattr(numbers, name) for name in (*NAMED, "where")})
 CONDITIONS = ("<", "<=", ">", ">=", "is")
 RULES: dict[tuple[str, int, float], Callable[[Any], Any]] = {
     # The key is an operation, the position of its constant operand, and that constant. The function
@@ -67,15 +57,10 @@ SHOWN = 500  # the repr shows this many instructions at each end of a list
 
 
 class Instructions(Sequence[Instruction]):
-    """A list of instructions, stored in columns.
-
-    While a graph grows, Python's garbage collector repeatedly visits every object that holds other
-    objects. A hundred thousand `Instruction` objects would keep it busy, but it soon stops
-    tracking tuples of integers.
+    """A list of instructions, stored in columns, which cost Python's garbage collector less.
 
     Attributes:
-        ops: the operation of each instruction.
-        operands: the places of each instruction's operands; a place is an index into these lists.
+        ops, operands: the operations, and the places (indices into these lists) of their operands.
         lanes: for each instruction, 1 if its result can differ from lane to lane, else 0.
         numbers: maps the place of each input and constant to its number.
         tables: maps the place of each index of a `take` to the lengths of its tables.
@@ -86,8 +71,6 @@ class Instructions(Sequence[Instruction]):
     >>> steps
     0  constant 2.0
     1  neg 0
-    >>> steps[0].number
-    2.0
     """
 
     def __init__(self) -> None:
@@ -99,31 +82,32 @@ class Instructions(Sequence[Instruction]):
 
     def add(self, op: str, operands: tuple[int, ...], number: Any = None) -> int:
         """Appends an instruction and returns its place."""
+        place, lanes, is_lane = len(self.ops), self.lanes, 0
         self.ops.append(op)
         self.operands.append(operands)
-        place, lanes = len(self), self.lanes
+        for i in operands:  # a loop, because this runs often
+            is_lane |= lanes[i]
         if not operands:
             self.numbers[place] = number
-        is_lane = any(map(lanes.__getitem__, operands)) if operands else op == "input"
-        lanes.append(is_lane and op != "mean")
-        if op == "take":
+            is_lane = op == "input"
+        elif op == "take":
             self.tables[operands[0]].append(len(operands) - 1)
+        lanes.append(is_lane if op != "mean" else 0)
         return place
 
     def __len__(self) -> int:
-        return len(self.lanes)
+        return len(self.ops)
 
     def __getitem__(self, place: Any) -> Any:
         return Instruction(self.ops[place], self.operands[place], self.numbers.get(place))
 
     def __repr__(self) -> str:
-        hidden = range(SHOWN, len(self) - SHOWN)
         lines = [
             " ".join(map(str, (f"{i} ", op, *([x] if op == "constant" else operands))))
             for i, (op, operands, x) in enumerate(self)
-            if i not in hidden
         ]
-        lines[SHOWN:SHOWN] = [f"... {len(hidden)} more ..."] if hidden else []
+        if (hidden := len(lines) - 2 * SHOWN) > 0:
+            lines[SHOWN:-SHOWN] = [f"... {hidden} more ..."]
         return "\n".join(lines)
 
 
@@ -134,17 +118,12 @@ class Simplified(Recording):
     >>> x = recording.input(3.0)
     >>> 0 + x * 1, x + 2, 2 + x
     (Traced(input of 3.0), Traced(+ of 0, 2), Traced(+ of 0, 2))
-    >>> recording.record("**", x, 2)
-    Traced(* of 0, 0)
-    >>> [step.op for step in recording.instructions]
-    ['input', 'constant', 'constant', '+', '*']
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._recorded = Instructions()
         self._places: dict[str, dict[Any, int]] = defaultdict(dict)  # keys: op, then operands
-        self._numbers: dict[int, Number] = {}  # the constant at each place
         # Apart from x + x and `where`, only operations on one of these places can be simplified.
         self._notable: set[int] = set()  # constants, conditions
 
@@ -197,37 +176,29 @@ class Simplified(Recording):
         key = repr(float(number))  # 0.0 and -0.0 have different keys, and all NaNs share one
         place = known.get(key)
         if place is None:
-            if isinstance(number, (int, float)):
-                number = +number  # turns a bool or a member of an enum into a plain number
+            number = number if type(number) is int else float(number)
             place = known[key] = self._recorded.add("constant", (), number)
-            self._numbers[place] = number
             self._notable.add(place)
         return place
 
     def _simpler(self, op: str, operands: tuple[int, ...]) -> int | None:
-        numbers = [self._numbers.get(place) for place in operands]
-        if None not in numbers and op in FUNCTIONS:
-            try:
-                return self._constant(FUNCTIONS[op](*numbers))
-            except (ArithmeticError, ValueError):
-                return None  # the executor decides whether this gives inf or NaN
         # A condition is only allowed as the first operand of where; elsewhere it becomes 1 or 0.
         start = 1 if op == "where" else 0
         numeric = (*operands[:start], *map(self._number, operands[start:]))
         if numeric != operands:
             return self.add(op, numeric)
+        ops, known = self._recorded.ops, self._recorded.numbers
+        numbers = [known[i] if ops[i] == "constant" else None for i in operands]
+        if op == "where":
+            (condition, a, b), (number, *_) = operands, numbers
+            if number is None and ops[condition] not in CONDITIONS:  # all but 0 are true
+                is_zero = self.add("is", (condition, self._constant(0)))
+                return self.add("where", (is_zero, b, a))
+            if a == b or number is not None:
+                return b if a == b or not number else a
         for i, number in enumerate(numbers):
             if number is not None and (op, i, number) in RULES:
                 return self.place(RULES[op, i, number](Traced(self, operands[1 - i])))
-        return self._choice(*operands) if op == "where" else None
-
-    def _choice(self, condition: int, a: int, b: int) -> int | None:
-        number = self._numbers.get(condition)
-        if number is None and self._recorded.ops[condition] not in CONDITIONS:  # all but 0 are true
-            is_zero = self.add("is", (condition, self._constant(0)))
-            return self.add("where", (is_zero, b, a))
-        if a == b or number is not None:
-            return b if a == b or not number else a
         return None
 
     def _number(self, place: int) -> int:

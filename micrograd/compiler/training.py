@@ -14,6 +14,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from operator import index
 from typing import Any
 
@@ -105,78 +106,82 @@ def fit(
         if not hasattr(number, "__index__") or number < limit:
             raise ValueError(f"{name} expects a whole number of at least {limit}, got {number!r}")
     steps, size, seed = map(index, (steps, size, seed))
-    batches = _Batches(lengths[0], size, shuffle, seed)
+    loop = getattr(loss, "in_one_call", None)
+    if loop:
+        from micrograd.compiler.function import as_array
+
+        examples = [as_array(i, some) for i, some in enumerate(examples)]
+    for name, some in zip("Xy", examples, strict=False):
+        check_no_nan(name, some)
+    batches = _batches(lengths[0], size, shuffle, seed) if size < lengths[0] else None
+    single = _Single(loss, examples, optimizer)
     means: list[float] = []
     lrs: list[float] = []  # the learning rates of a stretch
-    run = _Stretch(loss, examples, optimizer, means)
-    for name, some in zip("Xy", run.examples, strict=False):
-        check_no_nan(name, some)
-    bar, most = _Bar(steps), 1
+    begin, bar, most = time.monotonic(), None, 1
     try:
         while len(means) < steps:
             count = 1 if on_step else min(most, steps - len(means))
-            count, order = batches.next(count)
+            order = batches(len(means), count) if batches else None
+            count = count if order is None else len(order)
             if schedule:
                 lrs = [schedule(step) for step in range(len(means), len(means) + count)]
+                optimizer.lr = lrs[0]
             start = time.monotonic()
-            run(count, order, lrs)
-            if run.unused and len(means) >= min(steps, math.ceil(lengths[0] / size)):
+            are_valid = all(isinstance(lr, (int, float)) and 0 <= lr < math.inf for lr in lrs)
+            is_done = loop and are_valid and loop(optimizer, examples, count, order, lrs, means)
+            for k in range(0 if is_done else count):
+                if lrs:
+                    optimizer.lr = lrs[k]
+                means.append(single(None if order is None else order[k]))
+            if single.unused and len(means) >= min(steps, math.ceil(lengths[0] / size)):
                 raise optimizer._has_other_parameters()
-            took = time.monotonic() - start
-            most = min(MOST, 4 * most) if took < STRETCH / 4 else max(1, most // 2)
-            bar.show(means)
+            end = time.monotonic()
+            most = min(MOST, 4 * most) if end - start < STRETCH / 4 else max(1, most // 2)
+            if not bar and len(means) < steps and end > begin + LONG:
+                from tqdm import tqdm
+
+                bar = tqdm(total=steps, unit="step")
+            if bar:
+                bar.set_postfix_str(f"loss {means[-1]:.4g}", refresh=False)
+                bar.update(len(means) - bar.n)
             answer = on_step and on_step(len(means) - 1, means[-1])
             if type(answer).__name__ in ("bool", "bool_") and answer:  # of Python or NumPy
                 break
     except KeyboardInterrupt:
         sys.stderr.write(f"\nstopped after {len(means)} of {steps} steps\n")
     finally:
-        bar.close()
+        if bar:
+            bar.close()
     return means
 
 
-class _Stretch:
-    # Some steps: in one call of an executor if possible, else one by one.
+class _Single:
+    """Training steps one by one.
 
-    def __init__(self, loss: Any, examples: list[Any], optimizer: Any, means: list[float]) -> None:
-        self.loss, self.examples, self.optimizer, self.means = loss, examples, optimizer, means
-        self.in_one_call = getattr(loss, "in_one_call", None)
-        if self.in_one_call:
-            from micrograd.compiler.function import _as_array
+    `unused` has ids of the optimizer's parameters, until an eager loss has used one of them.
+    """
 
-            self.examples = [_as_array(i, some) for i, some in enumerate(examples)]
-        # The ids of the optimizer's parameters, until an eager loss has used one of them.
-        is_checked = isinstance(optimizer, Optimizer) and not self.in_one_call
+    def __init__(self, loss: Any, examples: list[Any], optimizer: Any) -> None:
+        self.loss, self.examples, self.optimizer = loss, examples, optimizer
+        self.is_compiled = hasattr(loss, "in_one_call")
+        is_checked = isinstance(optimizer, Optimizer) and not self.is_compiled
         self.unused = {id(p) for p in optimizer.parameters} if is_checked else set()
 
-    def __call__(self, count: int, order: Any, lrs: Sequence[float]) -> None:
-        if lrs:
-            self.optimizer.lr = lrs[0]
-        arguments = self.optimizer, self.examples, count, order, lrs, self.means
-        are_valid = all(isinstance(lr, (int, float)) and 0 <= lr < math.inf for lr in lrs)
-        if self.in_one_call and are_valid and self.in_one_call(*arguments):
-            return
-        self.one_by_one(count, order, lrs)
+    def __call__(self, indices: Any) -> float:
+        """Does a step with these examples, or with all; returns the mean loss before it."""
+        self.optimizer.zero_grad()
+        if self.is_compiled:
+            batch = self.loss(*(a if indices is None else a[indices] for a in self.examples))
+            batch.backward()
+            mean = float(batch.data)
+        else:
+            mean = self.eager(range(len(self.examples[0])) if indices is None else indices.tolist())
+        check_loss(mean)
+        self.optimizer.step()
+        return mean
 
-    def one_by_one(self, count: int, order: Any, lrs: Sequence[float]) -> None:
-        for k in range(count):
-            if lrs:
-                self.optimizer.lr = lrs[k]
-            indices = None if order is None else order[k]
-            self.optimizer.zero_grad()
-            mean = self.compiled(indices) if self.in_one_call else self.eager(indices)
-            check_loss(mean)
-            self.optimizer.step()
-            self.means.append(mean)
-
-    def compiled(self, indices: Any) -> float:
-        batch = self.loss(*(a if indices is None else a[indices] for a in self.examples))
-        batch.backward()
-        return float(batch.data)
-
-    def eager(self, indices: Any) -> float:
+    def eager(self, chosen: Sequence[int]) -> float:
         total = 0.0
-        chosen = range(len(self.examples[0])) if indices is None else indices.tolist()
         for i in chosen:  # one graph at a time
             example = [some[i] for some in self.examples]
             label = example[1] if len(example) > 1 else 0
@@ -200,57 +205,26 @@ class _Stretch:
         return total
 
 
-class _Batches:
-    # The examples of the next steps.
+def _batches(n: int, size: int, shuffle: bool, seed: int) -> Callable[[int, int], Any]:
+    """A function of a step and of a number of steps, which returns the examples of these steps.
 
-    def __init__(self, n: int, size: int, shuffle: bool, seed: int) -> None:
-        self.n, self.size, self.shuffle, self.seed = n, size, shuffle, seed
-        self.epoch = 0
-        self.waiting: list[Any] = []  # arrays with a row of indices for each step
+    It returns a row of indices for each, perhaps for fewer steps: all rows have one length.
+    """
+    import numpy as np
 
-    def next(self, most: int) -> tuple[int, Any]:
-        """A number of steps, and their examples: a row of indices for each, or None for all."""
-        if self.size >= self.n:
-            return most, None
-        if not self.waiting:
-            self.begin(most)
-        rows, *self.waiting = self.waiting
-        if len(rows) > most:
-            self.waiting.insert(0, rows[most:])
-        return len(rows[:most]), rows[:most]
+    @lru_cache(2)
+    def order(epoch: int) -> Any:
+        return np.random.default_rng([seed, epoch]).permutation(n) if shuffle else np.arange(n)
 
-    def begin(self, most: int) -> None:
-        """Starts an epoch; several at once if each has only a few steps, all of the same size."""
-        import numpy as np
+    whole, rest = divmod(n, size)
 
-        steps, rest = divmod(self.n, self.size)
-        orders = []
-        for _ in range(1 if rest else math.ceil(most / steps)):
-            generator = np.random.default_rng([self.seed, self.epoch])
-            orders.append(generator.permutation(self.n) if self.shuffle else np.arange(self.n))
-            self.epoch += 1
-        whole = np.concatenate(orders)
-        self.waiting = [whole[: len(whole) - rest].reshape(-1, self.size)]
-        if rest:
-            self.waiting.append(whole[-rest:][None])
+    def rows(step: int, count: int) -> Any:
+        epoch, first = divmod(step, whole + (rest > 0))
+        if first == whole:
+            return order(epoch)[-rest:][None]
+        last = epoch + (0 if rest else (first + count - 1) // whole)
+        orders = [order(i)[: n - rest].reshape(-1, size) for i in range(epoch, last + 1)]
+        found = np.concatenate(orders) if len(orders) > 1 else orders[0]
+        return found[first : first + count]
 
-
-class _Bar:
-    # A progress bar, once the work has taken a while.
-
-    def __init__(self, steps: int) -> None:
-        self.steps, self.start = steps, time.monotonic()
-        self.bar: Any = None
-
-    def show(self, means: Sequence[float]) -> None:
-        if not self.bar and len(means) < self.steps and time.monotonic() > self.start + LONG:
-            from tqdm import tqdm
-
-            self.bar = tqdm(total=self.steps, unit="step")
-        if self.bar is not None:
-            self.bar.set_postfix_str(f"loss {means[-1]:.4g}", refresh=False)
-            self.bar.update(len(means) - self.bar.n)
-
-    def close(self) -> None:
-        if self.bar is not None:
-            self.bar.close()
+    return rows

@@ -22,13 +22,13 @@ parameters, which runs after the means, so every executor that runs the program 
     >>> update.states
     ['v']
 
-The numbers are those of `zero_grad()`, `backward()` and `step()`, up to rounding, and so is what
-the optimizer keeps: both can be mixed in any order.
+The numbers are those of `zero_grad()`, `backward()` and `step()`, up to rounding.
 """
 
 from __future__ import annotations
 
 import copy
+from collections import defaultdict
 from collections.abc import Sequence
 from importlib import import_module
 from operator import attrgetter
@@ -55,20 +55,16 @@ LOOPS = {"numpy": "NumPyLoop", "llvm": "LlvmLoop", "jax": "JaxLoop"}  # in run_*
 class Update(NamedTuple):
     """A schedule that ends with an optimizer's update of its parameters.
 
-    Each operation of the update rule is a group over all parameters of the optimizer, also over
-    those that the program does not use, whose gradients are 0. Extra numbers come from outside in
-    each step: those that all parameters share, then the data of parameters that the program does
-    not use, then the states.
+    Each operation of the rule is a group over all parameters of the optimizer; gradients of those
+    that the program does not use are 0. Extra numbers come from outside in each step: those that
+    all parameters share, the data of parameters that the program does not use, and the states.
 
     Attributes:
         schedule: the groups of the program, and then those of the rule.
-        mean: the slot of the mean.
-        square: the slot of the sum of the squares of the gradients.
-        numbers: the slots of the numbers that all parameters share, which come first of all extra
-            ones.
+        mean, square: the slots of the mean, and of the sum of the squares of the gradients.
+        numbers: the slots of the numbers that all parameters share, the first extra ones.
         constants: the last of these numbers, which never change.
-        kept: the slots of the data, and of each state.
-        new: the slots of their new numbers, in the same order.
+        kept, new: the slots of the data and of each state, and of their new numbers.
         gradient: the slots of the gradients.
         states: the names of the states.
     """
@@ -87,12 +83,19 @@ class Update(NamedTuple):
 def updating(schedule: Schedule, optimizer: Optimizer, places: Array) -> Update:
     """The schedule of a program, with the update of an optimizer, with its current settings.
 
-    Args:
-        schedule: the groups of the program; its first results are the mean and the gradients.
-        optimizer: the optimizer.
-        places: for each parameter of the program, its index among those of the optimizer.
+    For each parameter of the program, `places` has its index among those of the optimizer.
     """
-    recording, p, shared, states = _rule(optimizer)
+    # The rule for one parameter, recorded: it gets the parameter, the numbers that all parameters
+    # share, and its states.
+    recording = Simplified()
+    shared = [recording.parameter() for _ in optimizer._numbers(1)]
+    p, states = _traced(recording), defaultdict[str, Any](lambda: _traced(recording))
+    tracing = copy.copy(optimizer)
+    tracing._now = tuple(shared)
+    tracing._parameters = SimpleNamespace(  # type: ignore[assignment]
+        entries=lambda: [(0, p)], state=lambda name: states[name].numbers
+    )
+    tracing._update_all()
     steps, n = recording.instructions, len(optimizer.parameters)
     data, *new = [recording.place(x) for x in (p.data, *(s.numbers[0] for s in states.values()))]
     size = schedule.sizes[False]
@@ -142,84 +145,42 @@ def updating(schedule: Schedule, optimizer: Optimizer, places: Array) -> Update:
     )  # fmt: skip
 
 
-def _rule(optimizer: Optimizer) -> tuple[Simplified, Any, list[Any], dict[str, Any]]:
-    # The rule by which the optimizer updates one parameter, recorded with its current settings: the
-    # recording, the parameter, the numbers that all parameters share, and the states by name.
-    recording = Simplified()
-    shared = [recording.parameter() for _ in optimizer._numbers(1)]
-    p, states = _Traced(recording), dict[str, Any]()
-
-    def state(name: str) -> Any:
-        if name not in states:
-            states[name] = _Traced(recording)
-        return states[name].numbers
-
-    tracing = copy.copy(optimizer)
-    tracing._now = tuple(shared)
-    tracing._parameters = SimpleNamespace(entries=lambda: [(0, p)], state=state)  # type: ignore
-    tracing._update_all()
-    return recording, p, shared, states
-
-
-class _Traced:
+def _traced(recording: Simplified) -> Any:
     # A parameter, or a state, of which the rule gets traced numbers.
-
-    def __init__(self, recording: Simplified) -> None:
-        self.first = self.data = recording.input(0.0)
-        self.numbers = [self.data]
-        self.grad = recording.input(0.0)
-
-
-class Memory(NamedTuple):
-    """The arrays that all steps of a training work on.
-
-    Attributes:
-        numbers: those that all parameters share, with a row for each step.
-        kept: the data of the parameters, and their states, which change.
-        gradient: the gradients of the last step.
-        losses: the mean of each step.
-        done: one number, of the complete steps.
-    """
-
-    numbers: Array
-    kept: list[Array]
-    gradient: Array
-    losses: Array
-    done: Array
+    number, grad = recording.input(0.0), recording.input(0.0)
+    return SimpleNamespace(first=number, data=number, numbers=[number], grad=grad)
 
 
 class Training:
     """Steps of a program with an optimizer.
 
-    The caller holds `one_at_a_time`, so that no parameter moves to another storage meanwhile.
+    The caller holds `one_at_a_time`, so that no parameter moves to another storage meanwhile. All
+    steps work on the same arrays: the numbers that all parameters share, with a row for each step;
+    the data of the parameters and their states; the gradients of the last step; the mean of each
+    step; and one number, of the complete steps.
 
     Attributes:
         largest: the largest number of examples in a batch.
-        row: the row of the optimizer's parameters.
     """
 
     def __init__(self, program: Program, optimizer: Optimizer, row: Row, places: Array) -> None:
-        self.optimizer, self.row = optimizer, row
-        self._update = update = updating(program.schedule, optimizer, places)
-        self._settings = optimizer._checked()  # the first is lr, which may change
-        self._methods = METHODS(optimizer)
+        self.optimizer, self.row, self._kept = optimizer, row, _kept(optimizer)
+        update = updating(program.schedule, optimizer, places)
         self._n_shared = len(optimizer._numbers(1))
-        numbers = np.zeros((MOST, len(update.numbers)))
-        numbers[:, self._n_shared :] = update.constants
-        kept = [row.data, *map(optimizer._state, update.states)]
-        self._memory = Memory(numbers, kept, row.grad, np.zeros(MOST), np.zeros(1, np.int64))
+        self._numbers = np.zeros((MOST, len(update.numbers)))
+        self._numbers[:, self._n_shared :] = update.constants
+        self._losses, self._done = np.zeros(MOST), np.zeros(1, np.int64)
         self._now: list[tuple[float, ...]] = []
+        kept = [row.data, *map(optimizer._state, update.states)]
         module = import_module(f"micrograd.compiler.run_{program.executor}")
-        self._loop = getattr(module, LOOPS[program.executor])(update, self._memory)
+        arrays = self._numbers, kept, row.grad, self._losses, self._done
+        self._loop = getattr(module, LOOPS[program.executor])(update, arrays)
         self.largest = self._loop.largest
 
     def is_for(self, optimizer: Any) -> bool:
         """Whether it still trains with this optimizer, whose settings may have changed."""
-        if optimizer is not self.optimizer or optimizer._parameters.row is not self.row:
-            return False
-        settings = optimizer._checked()
-        is_known: bool = settings is self._settings or settings[1:] == self._settings[1:]
-        return is_known and self.row.is_current and METHODS(optimizer) == self._methods
+        is_same = optimizer is self.optimizer and self.row.is_current
+        return is_same and _kept(optimizer) == self._kept
 
     def __call__(
         self,
@@ -230,66 +191,61 @@ class Training:
         lrs: Sequence[float],
         means: list[float],
     ) -> None:
-        """Does steps; adds the mean of the loss in each of them to `means`.
+        """Does `count` steps with n examples each; adds the mean of the loss in each to `means`.
 
-        Args:
-            arrays: the arguments.
-            n: number of examples in a step.
-            count: number of steps.
-            order: the indices of the examples for each step, of shape (count, n); None for all.
-            lrs: the learning rate of each step; empty for that of the optimizer.
-            means: a list.
+        If `order`, of shape (count, n), is not None, it has the indices of the examples of each
+        step; `lrs` has the learning rate of each step, or is empty.
 
         Raises:
             ValueError: the loss is NaN, a gradient is not finite, or the sum of their squares
                 overflows. The parameters are those of the last full step.
             IndexError: `take` got an invalid index. The same holds.
         """
-        optimizer, memory, first = self.optimizer, self._memory, self.optimizer.steps + 1
+        optimizer, first = self.optimizer, self.optimizer.steps + 1
         now = [optimizer._numbers(step) for step in range(first, first + count)]
         if lrs:
             now = [(lr, *others) for lr, (_, *others) in zip(lrs, now, strict=True)]
         if now != self._now:  # an assignment takes longer than the comparison
-            memory.numbers[:count, : self._n_shared] = self._now = now
-        memory.done[0] = 0
+            self._numbers[:count, : self._n_shared] = self._now = now
+        self._done[0] = 0
         try:
             is_finite = self._loop(arrays, n, count, order)
         finally:  # after Ctrl-C or an invalid index, earlier steps count
-            done = memory.done.item()
-            means += memory.losses[:done].tolist()
+            done = self._done.item()
+            means += self._losses[:done].tolist()
             optimizer.steps += done
             if lrs:
                 optimizer.lr = lrs[min(done, count - 1)]
         if not is_finite:
             with optimizer._parameters.quietly():
                 optimizer._parameters.check_gradients()
-            check_loss(memory.losses[done])
+            check_loss(self._losses[done])
             raise ValueError(
                 "the squares of the gradients add up to more than 1.8e308, so no parameter was "
                 "changed: scale the loss, or try a lower learning rate"
             )
 
 
+def _kept(optimizer: Any) -> tuple[Any, ...]:
+    # What must stay the same: the row, the settings, of which lr is the first, and the methods.
+    return optimizer._parameters.row, optimizer._checked()[1:], METHODS(optimizer)
+
+
 def training_of(program: Program, optimizer: Any) -> Training | None:
     """The training steps of a program with an optimizer; None if they take several calls.
 
     This is so if the executor has no loop, if the optimizer or one of its methods is a user's own,
-    and if it does not have all parameters of the program: nothing resets the gradients of the
-    others, so they add up from step to step.
-
-    Raises:
-        ValueError: the optimizer has none of the parameters of the program.
+    and if it does not have all parameters of the program, because nothing resets the gradients of
+    the others. It raises a ValueError if the optimizer has none of the parameters.
     """
-    if isinstance(optimizer, Optimizer) and program.ids.isdisjoint(map(id, optimizer.parameters)):
+    if isinstance(optimizer, Optimizer) and {*program.parameters}.isdisjoint(optimizer.parameters):
         raise optimizer._has_other_parameters()
-    is_ours = type(optimizer) in (SGD, Adam, AdamW)
     # Users may replace a method of the object or of its class, say to clip gradients.
-    is_ours = is_ours and all(
+    is_ours = type(optimizer) in (SGD, Adam, AdamW) and all(
         getattr(method, "__globals__", None) is vars(optim) for method in METHODS(optimizer)
     )
-    if program.executor not in LOOPS or not is_ours:
-        return None
-    if program.is_list or not program.has_gradients:
+    has_loop = program.executor in LOOPS and program.has_gradients and not program.is_list
+    if not (is_ours and has_loop):
         return None
     parameters = optimizer._parameters
     for _ in range(3):  # finding one row may move the parameters of the other
