@@ -234,6 +234,12 @@ def values(array: Any) -> ValueArray:
     """An array of new leaves in the shape of these nested lists or this array.
 
     An element that is a Value stays as it is.
+
+    >>> W = values([[1.0, 2.0], [3.0, 4.0]])
+    >>> (W * W).sum().backward()
+    >>> W.grad
+    array([[2., 4.],
+           [6., 8.]])
     """
     return np.asarray(_VALUE(np.asarray(array)), dtype=object).view(ValueArray)
 

@@ -34,7 +34,11 @@ Point = Callable[[int, float, random.Random], list[float]]
 
 
 def moons(n: int = 100, noise: float = 0.1, seed: int = 0) -> Points:
-    """Two interleaved half circles of radius 1 as in scikit-learn: class 0 above, class 1 below."""
+    """Two interleaved half circles of radius 1 as in scikit-learn: class 0 above, class 1 below.
+
+    >>> moons(n=2, noise=0.0)[1]
+    [0, 1]
+    """
 
     def moon(k: int, t: float, rng: random.Random) -> list[float]:
         x1, x2 = _polar(1.0, math.pi * t)
@@ -44,7 +48,11 @@ def moons(n: int = 100, noise: float = 0.1, seed: int = 0) -> Points:
 
 
 def circles(n: int = 100, noise: float = 0.1, seed: int = 0, factor: float = 0.4) -> Points:
-    """Two concentric circles: class 0 with radius 1, class 1 with radius `factor`."""
+    """Two concentric circles: class 0 with radius 1, class 1 with radius `factor`.
+
+    >>> circles(n=2, noise=0.0)
+    ([[1.0, 0.0], [0.4, 0.0]], [0, 1])
+    """
     radii = 1.0, factor
     return _classes(lambda k, t, rng: _polar(radii[k], TURN * t), 2, n, noise, seed, closed=True)
 
@@ -52,7 +60,11 @@ def circles(n: int = 100, noise: float = 0.1, seed: int = 0, factor: float = 0.4
 def spirals(
     n: int = 100, noise: float = 0.03, seed: int = 0, classes: int = 2, turns: float = 1.0
 ) -> Points:
-    """Spiral arms from radius 0.1 out to 1, one for each class, around the centre `turns` times."""
+    """Spiral arms from radius 0.1 out to 1, one for each class, around the centre `turns` times.
+
+    >>> sorted(spirals(n=6, classes=3)[1])
+    [0, 0, 1, 1, 2, 2]
+    """
 
     def arm(k: int, t: float, rng: random.Random) -> list[float]:
         return _polar(0.1 + 0.9 * t, TURN * (turns * t + k / classes))
@@ -61,12 +73,21 @@ def spirals(
 
 
 def blobs(n: int = 100, noise: float = 0.2, seed: int = 0, classes: int = 3) -> Points:
-    """Round clusters, one for each class, with centres evenly spaced on a circle of radius 1."""
+    """Round clusters, one for each class, with centres evenly spaced on a circle of radius 1.
+
+    >>> sorted(blobs(n=4, classes=2)[1])
+    [0, 0, 1, 1]
+    """
     return _classes(lambda k, t, rng: _polar(1.0, TURN * k / classes), classes, n, noise, seed)
 
 
 def discs(n: int = 100, noise: float = 0.0, seed: int = 0) -> Points:
-    """Points of the square from -1 to 1: class 1 inside a circle of half its area, or else 0."""
+    """Points of the square from -1 to 1: class 1 inside a circle of half its area, or else 0.
+
+    >>> X, y = discs(n=3)
+    >>> len(X), sorted(y)
+    (3, [0, 0, 1])
+    """
 
     def draw(k: int, t: float, rng: random.Random) -> list[float]:
         x = [rng.uniform(-1, 1), rng.uniform(-1, 1)]
@@ -85,6 +106,10 @@ def linear_regression(
     """Points and targets y = w1 x1 + ... + wk xk + bias + noise, where x is standard normal.
 
     A point has one coordinate for each weight; the noise is added to the targets only.
+
+    >>> X, [y] = linear_regression(n=1, weights=[2.0], noise=0.0)
+    >>> y == 2.0 * X[0][0] + 1.0
+    True
     """
     rng = random.Random(seed)
     X = [[rng.gauss(0.0, 1.0) for _ in weights] for _ in range(n)]

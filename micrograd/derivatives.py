@@ -247,7 +247,13 @@ class PassCounts(NamedTuple):
 
 
 def count_passes(outputs: Value | Sequence[Value], inputs: Sequence[Value]) -> PassCounts:
-    """The cost of the Jacobian of all outputs with respect to all inputs, in each mode."""
+    """The cost of the Jacobian of all outputs with respect to all inputs, in each mode.
+
+    >>> x, y = Value(1.0), Value(2.0)
+    >>> passes = count_passes([x * y], [x, y])
+    >>> passes.edges
+    2
+    """
     order = topological_order(*flat(outputs))
     edges = sum(not v.is_constant for node in order for v in node._prev)
     return PassCounts(len(inputs), len(flat(outputs)), edges)
@@ -272,7 +278,11 @@ def derivative(f: Callable[[Value], Any], x: Number, order: int = 1) -> Number:
 
 
 def gradient(f: Callable[..., Any], xs: Iterable[Number]) -> list[Number]:
-    """The derivatives of f(*xs) with respect to each argument."""
+    """The derivatives of f(*xs) with respect to each argument.
+
+    >>> gradient(lambda x, y: x * y, [3.0, 5.0])
+    [5.0, 3.0]
+    """
     return jacobian(lambda *leaves: [_output(f(*leaves))], xs)[0]
 
 

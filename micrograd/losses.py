@@ -35,6 +35,9 @@ def squared_error(prediction: Any, target: Any) -> Value:
     """The squared difference, for regression.
 
     loss = (p - t)^2        d loss / d p = 2 (p - t)
+
+    >>> squared_error(Value(3.0), 1.0).item()
+    4.0
     """
     return _mean([(p - t) ** 2 for p, t in _pairs("squared_error", prediction, target)])
 

@@ -129,6 +129,13 @@ class SGD(Optimizer):
 
     Source: Sutskever, Martens, Dahl, Hinton, "On the importance of initialization and momentum in
     deep learning", 2013, in PyTorch's form, where lr multiplies the velocity.
+
+    >>> from micrograd.engine import Value
+    >>> p = Value(1.0)
+    >>> p.grad = 0.5
+    >>> SGD([p], lr=0.1).step()
+    >>> round(p.data, 6)
+    0.95
     """
 
     _settings: ClassVar = {**Optimizer._settings, "momentum": math.inf}
@@ -175,6 +182,13 @@ class Adam(Optimizer):
         eps: added to the divisor to keep it away from 0; at least 0.
 
     Source: Kingma and Ba, "Adam: a method for stochastic optimization", 2015, algorithm 1.
+
+    >>> from micrograd.engine import Value
+    >>> p = Value(1.0)
+    >>> p.grad = 0.5
+    >>> Adam([p], lr=0.1).step()
+    >>> round(p.data, 6)
+    0.9
     """
 
     _settings: ClassVar = {**Optimizer._settings, "betas": 1, "eps": math.inf}
@@ -213,6 +227,13 @@ class AdamW(Adam):
 
     Source: Loshchilov and Hutter, "Decoupled weight decay regularization", 2019, algorithm 2, with
     the decay multiplied by lr as in PyTorch.
+
+    >>> from micrograd.engine import Value
+    >>> p = Value(1.0)
+    >>> p.grad = 0.5
+    >>> AdamW([p], lr=0.1).step()
+    >>> round(p.data, 6)
+    0.899
     """
 
     def __init__(
@@ -237,6 +258,12 @@ def clip_grad_norm(parameters: Iterable[Any], max_norm: float) -> float:
 
     Source: Pascanu, Mikolov, Bengio, "On the difficulty of training recurrent neural networks",
     2013, algorithm 1. (PyTorch's `clip_grad_norm_` adds 1e-6 to the norm.)
+
+    >>> from micrograd.engine import Value
+    >>> p, q = Value(0.0), Value(0.0)
+    >>> p.grad, q.grad = 3.0, 4.0
+    >>> clip_grad_norm([p, q], max_norm=1.0), round(p.grad, 6), round(q.grad, 6)
+    (5.0, 0.6, 0.8)
     """
     found = Parameters(parameters, "clip_grad_norm")
     found.check_gradients()
@@ -264,6 +291,10 @@ def cosine(start: float, end: float, steps: int) -> Schedule:
 
     Source: Loshchilov and Hutter, "SGDR: stochastic gradient descent with warm restarts", 2017,
     equation 5, without the restarts.
+
+    >>> rate = cosine(1.0, 0.0, steps=2)
+    >>> rate(0), round(rate(1), 6), rate(2)
+    (1.0, 0.5, 0.0)
     """
     half = (end - start) / 2
     return lambda t: start + half * (1 - math.cos(math.pi * (t / steps))) if t < steps else end

@@ -276,7 +276,7 @@ class Hierarchy:
             users = frozenset[int]().union(*(used_in[i] for i in nodes))
             is_one_of_many = self.drawn.nodes[nodes[0]].kind == "parameter"
             groups[users if is_one_of_many else leaf].append(leaf)
-        found = []
+        found: list[Any] = []
         for some in groups.values():
             n = sum(len(inside(leaf)) for leaf in some)
             part = Part("parameters", "leaves", some, about=f"{n:,} in {len(some)}")

@@ -54,6 +54,12 @@ def grade(kind: type, name: str | None = None) -> Report:
     Raises:
         TypeError: kind is not a class.
         ValueError: kind is our own Value or a subclass of it.
+
+    >>> class Value:
+    ...     def __init__(self, data):
+    ...         self.data, self.grad = data, 0
+    >>> grade(Value).passed
+    False
     """
     if not isinstance(kind, type):
         what = f"grade expects a class, got {shown(kind, 40)}"

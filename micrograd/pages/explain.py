@@ -77,6 +77,10 @@ def explain(
         TypeError: the loss is not a Value.
         ValueError: the graph has more than 50,000 nodes or a cycle, or was not recorded because of
             `no_grad()`; an engine does not tell its local derivatives; an argument is unknown.
+
+    >>> x = Value(3.0)
+    >>> explain(x * x + x, names={"x": x})
+    <page of 3 nodes: .show() opens it, .save('page.html') writes it>
     """
     if rankdir not in ("LR", "TB"):
         raise ValueError(f"rankdir {rankdir!r} is not 'LR' (to the right) or 'TB' (downwards)")
