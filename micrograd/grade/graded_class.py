@@ -140,7 +140,8 @@ class GradedClass:
                     raise BrokenRule("number", f"{name}.{word} is a number", what)
                 table[name] = float(x)
             if name in leaves_of(program) and (count := operands(v)):
-                raise BrokenRule("fresh", f"{name}._prev is empty", f"{name}._prev holds {count}")
+                rule = "fresh" if len({*map(id, made.values())}) == len(made) else "result"
+                raise BrokenRule(rule, f"{name}._prev is empty", f"{name}._prev holds {count}")
         return Observed(**tables)
 
     def error_in(self, program: str, backward: bool = False) -> RaisedError | None:

@@ -105,23 +105,23 @@ class Report:
         if not (to_do := self._with("to do")):
             return ""
         done, task = self._task - 1, min(map(task_of, to_do))
-        tasks_done = ("No task", "Task 1")[done] if done < 2 else f"Tasks 1 to {done}"
+        known = "No task", "Task 1", "Tasks 1 and 2", f"Tasks 1 to {done}"
         then = "the first mistake, then " * bool(self.mistakes)
-        text = f"{tasks_done} done; next: {then}task {task}, {TASKS[task - 1]}"
+        text = f"{known[min(done, 3)]} done; next: {then}task {task}, {TASKS[task - 1]}"
         its = [x for x in self.checks if task_of(x) == task and x.aspect in ("value", "gradient")]
-        left = [x for x in its if x.status == "to do"]
-        missing = [*dict.fromkeys(x.operation for x in left)]
+        left = {x.operation: x.found for x in its if x.status == "to do"}
         if any(x.passed for x in its):
+            missing = [*left]
             more = f" and {len(missing) - 4} more" * (len(missing) > 4)
             text += f"; still missing: {', '.join(missing[:4])}{more}"
-        found = next((x.found for x in left if x.found and not self.mistakes), "")
+        found = next((x for x in left.values() if x and not self.mistakes), "")
         return text + f"; {found}" * bool(found)
 
     @property
     def _task(self) -> int:
         """The first task that is not done."""
-        left = (x for x in self.checks if x.status not in ("passed", "noted"))
-        return min(task_of(x) or len(TASKS) for x in left)
+        done = "passed", "noted"
+        return min(task_of(x) or len(TASKS) for x in self.checks if x.status not in done)
 
     def _with(self, status: str) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if check.status == status)
