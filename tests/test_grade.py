@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from right_engines import ENGINES, OTHER_NAMES, notebook
 from sampling import thinned
-from wrong_engines import FILES, HOG, MISTAKES, RIGHT, WRAP, begun, class_of, edited
+from wrong_engines import BACKWARD, FILES, HOG, MISTAKES, RIGHT, WRAP, begun, class_of, edited
 
 from micrograd.__main__ import main
 from micrograd.engine import Value
@@ -127,9 +127,8 @@ def test_the_mistake_is_named_and_no_other(wrong):
 
 
 def test_the_catalogue_breaks_every_rule_but_those_that_need_a_file():
-    assert {wrong.rule for wrong in MISTAKES} | {rule for _, rule, _ in FILES.values()} | {
-        *("memory", "twice", "depth")
-    } == set(RULES)
+    rules = {wrong.rule for wrong in MISTAKES} | {rule for _, rule, _ in FILES.values()}
+    assert rules | {"memory", "twice", "depth"} | {x[0] for x in TYPICAL} == set(RULES)
     assert len({wrong.name for wrong in MISTAKES}) == len(MISTAKES) >= 12
 
 
@@ -155,11 +154,6 @@ def test_the_smallest_program_and_its_numbers_are_shown(name, program, expected,
     check = lead(report_on(mistake(name)))
     shown = (check.program, check.expected.split(" (")[0], check.found)
     assert shown == (program, expected, found)
-
-
-def test_the_slope_is_that_of_the_node_on_which_backward_is_called():
-    check = lead(report_on(mistake("grad kept on the class")))
-    assert check.expected == "b.grad = 0 (slope of its own forward pass: 0)"
 
 
 def test_an_error_is_reported_with_its_place():
@@ -354,6 +348,36 @@ def test_independent_mistakes_have_an_entry_each_in_the_order_of_mending(edits, 
     assert [first.mistake for first, *_ in report.mistakes] == causes, report
 
 
+TYPICAL = [  # the rule, a part of the fix, and the edits
+    ("nothing", "write self._backward = lambda: None", [("self._backward = lambda: None", "pass")]),
+    ("argument", "write def _backward(): without", [("def _backward()", "def _backward(self)")]),
+    ("children", "self._prev = tuple(_children)", [("self._prev =", "self.children =")]),
+    ("reverse", "for node in reversed(topo)", [("reversed(order)", "order.reverse()")]),
+    ("math", "math.tanh(self.data)", [("math.tanh(self.data)", "math.tanh(self)")]),
+    ("lacking", "math.exp(self.data)", [("(math.tanh(self.data)", "(self.sin().data")]),
+    ("inside", "leave plain numbers such as an exponent", [('(self,), f"**', '(self, n), f"**')]),
+    ("number", "use other.data, out.data", [("other.data * out.grad", "other * out.grad")]),
+    ("number", "use other.data, out.data", [("out.data**2", "out / '2'")]),
+    ("early", "without ()", [("self.grad += out.grad", "self.grad += 1"),
+                             ("out._backward = _backward", "out._backward = _backward()")]),
+    ("result", "return out, where out =", [("return self * -1", "self.data *= -1; return self")]),
+    ("recursive", "call _backward() of the operands",
+     [(BACKWARD, """    def backward(self):
+        self.grad = 1.0
+        self._backward()
+        for operand in self._prev:
+            operand.backward()
+""")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "fix", "edits"), TYPICAL)
+def test_a_typical_mistake_is_told_with_its_repair(rule, fix, edits):
+    check = lead(grade(class_of(edited(*edits))))
+    assert check.mistake == rule
+    assert fix in check.fix
+
+
 # ---- the tasks of `micrograd start`
 
 
@@ -361,12 +385,12 @@ def test_independent_mistakes_have_an_entry_each_in_the_order_of_mending(edits, 
 @pytest.mark.parametrize(
     ("tasks", "verdict"),
     [
-        (0, "no mistake so far; no task done; next: task 1, a new Value"),
-        (1, "no mistake so far; task 1 done; next: task 2, a + b"),
-        (3, "no mistake so far; tasks 1 to 3 done; next: task 4, backward()"),
-        (4, "no mistake so far; tasks 1 to 4 done; next: task 5, the gradients of + and *"),
-        (5, "no mistake so far; tasks 1 to 5 done; next: task 6, a.tanh()"),
-        (7, "no mistake so far; tasks 1 to 7 done; next: task 8, more operations"),
+        (0, "no mistake so far. No task done; next: task 1, a new Value"),
+        (1, "no mistake so far. Task 1 done; next: task 2, a + b"),
+        (3, "no mistake so far. Tasks 1 to 3 done; next: task 4, backward()"),
+        (4, "no mistake so far. Tasks 1 to 4 done; next: task 5, the gradients of + and *"),
+        (5, "no mistake so far. Tasks 1 to 5 done; next: task 6, a.tanh()"),
+        (7, "no mistake so far. Tasks 1 to 7 done; next: task 8, more operations"),
         (8, "no mistake found"),
     ],
 )
@@ -382,6 +406,38 @@ def test_a_mistake_comes_before_the_next_task(tmp_path):
     report = grade_file(begun(tmp_path, 5, edited((".grad +=", ".grad ="))), SECONDS)
     assert [group[0].mistake for group in report.mistakes] == ["accumulate"]
     assert report.verdict.endswith("next: the first mistake, then task 6, a.tanh().")
+
+
+ADD_ONLY = ("""
+        def _backward():
+            self.grad += other.data * out.grad
+            other.grad += self.data * out.grad
+
+        out._backward = _backward
+""", "")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("tasks", "edits", "rule", "told"),
+    [
+        (5, [ADD_ONLY], "", "task 5, the gradients of + and *; still missing: a * b."),
+        (5, [ADD_ONLY, ("reversed(order)", "order")], "walk", "reversed(topo)"),
+        (5, [ADD_ONLY, TYPICAL[-1][2][0]], "recursive", "must not call backward() of the operands"),
+        (5, [("        def _backward():\n            self.grad += out.grad\n    "
+              "        other.grad", "        self.grad += out.grad\n        other.grad"),
+             ("other.grad += out.grad\n\n        out._backward = _backward\n", "pass\n")],
+         "early", "put the lines that change .grad into a function _backward"),
+        (6, [("out.data**2", "out**2")], "number", "use other.data, out.data and out.grad"),
+        (6, [("Value(math.tanh(self", "Value(math.tanh((self / 1)")], "",
+         "which is task 8: use plain numbers there"),
+        (7, [("    def __radd__", "    def radd")], "", "missing: 2.0 + a, sum([a, b])."),
+    ],
+)  # fmt: skip
+def test_a_task_that_is_half_done_is_told_what_it_lacks(tasks, edits, rule, told, tmp_path):
+    report = grade_file(begun(tmp_path, tasks, edited(*edits)), SECONDS)
+    assert report.first.mistake == rule, report
+    assert told in " ".join(str(report).split()), report
+    assert report.notes == ()
 
 
 # ---- files

@@ -128,6 +128,9 @@ def test_a_right_class_sees_what_the_usual_mistake_does(tmp_path, capsys):
     assert "page of 4 nodes" in repr(micrograd.why(class_of(RIGHT)))
     with pytest.raises(ValueError, match="expects the question 'order' or 'add'"):
         micrograd.why(class_of(RIGHT), "depth")
+    assert main(["start", str(tmp_path / "new.py")]) == 0
+    assert main(["why", "add", str(tmp_path / "new.py")]) == 2
+    assert "a + a does not work yet (task 1)" in capsys.readouterr().err
     file.write_text("from micrograd import Value\n", encoding="utf-8")
     assert main(["why", "order", str(file)]) == 2
     assert "own engine" in capsys.readouterr().err

@@ -16,14 +16,13 @@ and the fix. `grade_file("my_engine.py")` does the same in a separate process.
     >>> print(grade(MyValue).mistakes[0][0].message)
     The gradient of the node on which backward() is called is 1.
         a = Value(3.0); a.backward()
-        expected  a.grad = 1 (slope of its own forward pass: 1)
+        expected  a.grad = 1
         found     a.grad = 0
     Fix: write self.grad = 1.0 in backward(), once, before the loop that calls each _backward().
 
-Our own Value gives the expected numbers, and next to them the report shows the slope of the class's
-own forward pass. Basic rules are checked first. Failures with the same probable cause are reported
-as one. An operation that the class lacks is "not there yet", which is not a failure. A limit that
-the original micrograd shares (a second backward, a very deep graph) is only noted.
+Our own Value gives the expected numbers. Basic rules are checked first. Failures with the same
+probable cause are reported as one. An operation that the class lacks is "not there yet", which is
+not a failure. A limit of the original micrograd, such as the depth of a graph, is only noted.
 
 To add a rule, write a table for it in `rules.toml`, after those that are checked before it: what
 it says, how to fix it, its points, and the programs that show it.

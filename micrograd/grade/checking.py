@@ -1,8 +1,7 @@
 """All checks of a class: each program runs with it and our Value, and the numbers are compared.
 
-The expected numbers come from our own Value. Next to an expected gradient, the report shows the
-slope of the class's own forward pass, computed by central differences. If that forward pass is
-wrong, its slope is the expected gradient.
+The expected numbers come from our own Value. If the forward pass of the class is wrong, its own
+slope is the expected gradient, computed by central differences.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ def checks_of(graded: GradedClass, rows: Iterable[Row] | None = None) -> Iterato
     """
     for row in plan() if rows is None else rows:
         task = graded.is_started and task_of(row)
-        lacking = row.check("to do" if task else "not there yet")
+        lacking = row.check("to do" if task else "not there yet", found=_obstacle(row, graded))
         if (graded.is_started and is_to_do(row, graded)) or not _is_there(row, graded):
             yield lacking
         else:
@@ -150,6 +149,8 @@ def _compare(row: Row, program: str, graded: GradedClass) -> None:
             mistake = "construct"
         raise BrokenRule(mistake, *(_told("data", [root], x.data) for x in (ours, forward)))
     if row.aspect == "value":
+        if moved := [x for x in leaves_of(program) if not near(forward.data[x], ours.data[x])]:
+            raise BrokenRule("result", *(_told("data", moved, x.data) for x in (ours, forward)))
         return
     after = graded.observed(program)
     for name, x in forward.data.items():
@@ -162,18 +163,10 @@ def _compare(row: Row, program: str, graded: GradedClass) -> None:
         if many > 20 * few:
             found = f"{few} function calls for 4 nodes, {many} for 13 nodes"
             raise BrokenRule("paths", "work proportional to the number of nodes", found)
-    right, beside = ours.grad, ""
-    has_slopes = program.count("backward()") == 1 and row.mistake not in ("paths", "depth")
-    if has_slopes and not is_right:  # which another check reports
-        right = graded.slopes(program)
+    right = ours.grad if is_right else graded.slopes(program)  # another check reports the number
     if wrong := [v for v in leaves_of(program) if not near(after.grad[v], right[v])]:
-        if has_slopes:
-            slopes = graded.slopes(program)
-            numbers = ", ".join(f"{slopes[v]:.6g}" for v in wrong)
-            beside = f" (slope of its own forward pass: {numbers})"
         mistake = mistake_behind_gradients(row, program, graded, after.grad, right)
-        expected, found = (_told("grad", wrong, x) for x in (right, after.grad))
-        raise BrokenRule(mistake, expected + beside, found)
+        raise BrokenRule(mistake, *(_told("grad", wrong, x) for x in (right, after.grad)))
 
 
 def _told(attribute: str, names: list[str], values: Numbers) -> str:
@@ -195,11 +188,18 @@ def mistake_behind_gradients(
     >>> mistake_behind_gradients(row, row.programs[0], OURS, wrong, right)
     'chain'
     """
+    if _is_early(program, graded):
+        return "early"
     if _closure_is_on_operand(graded):
         return "own"
+    walk = getattr(getattr(graded.kind, "backward", None), "__code__", None)
+    if walk and walk.co_argcount == 1 and "backward" in walk.co_names:
+        return "recursive"
     if row.mistake == "operands":  # a + a or a * a
         is_overwritten = _overwrites("a + b" if "+" in program else "a * b", graded)
         return "accumulate" if is_overwritten else "operands"
+    if row.mistake == "children" and _holds_operands(program, graded):
+        return "walk"
     if not row.expression:  # if too much arrives in the order's graphs, whose data is all positive
         return "once" if row.mistake == "order" and found["a"] > right["a"] else row.mistake
     if _calls_of_closure(program, graded) > 1:
@@ -246,6 +246,21 @@ def _mistake_behind_zeros(row: Row, program: str, graded: GradedClass) -> str:
     if not any(by_hand.get(x) for x in leaves_of(program)):
         return "closure"
     return "seed" if _calls_of_closure(program, graded) else "walk"
+
+
+def _is_early(program: str, graded: GradedClass) -> bool:
+    """Whether operations change gradients already in the forward pass, outside their _backward."""
+    codes = (getattr(getattr(graded.kind, x, None), "__code__", None) for x in methods_in(program))
+    before = graded.observed(program, backward=False).grad
+    is_in_method = graded.is_started and any("grad" in code.co_names for code in codes if code)
+    return is_in_method or any(before[x] for x in leaves_of(program))
+
+
+def _holds_operands(program: str, graded: GradedClass) -> bool:
+    """Whether each Value in a program but the last is in the _prev of another one."""
+    made = graded.run(program, backward=False)
+    held = {id(x) for v in made.values() if operands(v) for x in v._prev}
+    return all(id(v) in held for name, v in made.items() if name != root_of(program))
 
 
 def _closure_is_on_operand(graded: GradedClass) -> bool:
@@ -298,6 +313,7 @@ def mistake_behind_error(error: RaisedError, row: Row, graded: GradedClass) -> s
     number_on_the_left = text.endswith(f"and '{name}'") and text.count(name) == 1
     value_on_the_left = row.expression and row.operation[:1].isalpha()
     signs = [
+        (_is_of_values(error, name), "number"),
         (f"'<' not supported between instances of '{name}' and '{name}'" in text, "operands"),
         (f"'{name}' object is not iterable" in text and row.expression, "children"),
         ("unsupported operand" in text and number_on_the_left and value_on_the_left, "recursion"),
@@ -312,7 +328,16 @@ def mistake_behind_error(error: RaisedError, row: Row, graded: GradedClass) -> s
         (row.mistake in ("construct", "numpy", "twice", "wrap", "reflected"), row.mistake),
         ("unsupported operand" in text and number_on_the_left, "reflected"),
     ]
+    texts = ((x, y.replace("{class}", name)) for x in ROWS for y in ROWS[x].get("sign", ()))
+    signs += [(re.search(sign, text), mistake) for mistake, sign in texts]
     return next((mistake for sign, mistake in signs if sign), "runs")
+
+
+def _is_of_values(error: RaisedError, name: str) -> bool:
+    """Whether a _backward computes with Values instead of their numbers."""
+    *callers, last = ["", *(function for function, _ in error.calls)]
+    is_operand = "unsupported operand" in error.text and f"'{name}'" in error.text
+    return last.startswith("__") if "_backward" in callers else last == "_backward" and is_operand
 
 
 # ---- 6. Failures with the same cause
@@ -372,7 +397,7 @@ def is_to_do(row: Row, graded: GradedClass) -> bool:
     """Whether a check needs a task that is not begun."""
     program = row.programs[0]
     error = graded.error_in(program, backward=True)
-    if error and "NotImplementedError" in error.kinds:
+    if error and "NotImplementedError" in error.kinds and not _is_of_values(error, graded.title):
         # An operand in the place of its data calls __rmul__, too, but that is a mistake.
         return row.mistake == "reflected" or not re.match("in __r(add|mul)__", error.place)
     has_gradients = ".backward()" in program and root_of(program) not in leaves_of(program)
@@ -385,8 +410,23 @@ def _has_no_closure(method: str, graded: GradedClass) -> bool:
     made = f"a = Value(3.0); b = a {SIGNS[method]} a"
     code = "getattr({}._backward, '__code__', 0)".format
     own = getattr(getattr(graded.kind, method, None), "__code__", None)
-    is_begun = own is not None and "_backward" in (*own.co_varnames, *own.co_cellvars)
+    names = own and {*own.co_varnames, *own.co_cellvars, *own.co_names}
+    is_begun = bool(names and names & {"_backward", "grad"})
     return not is_begun and graded.tried(False, f"{made}; same = {code('a')} is {code('b')}")
+
+
+def _obstacle(row: Row, graded: GradedClass) -> str:
+    """Why an operation does not work although it is written, '' if it is not written."""
+    is_later = graded.is_started and task_of(row) > 5
+    if not (error := is_later and graded.error_in(row.programs[0], backward=True)):
+        return ""
+    if not (later := re.search(r"task \d", error.text)):
+        return f"{row.operation} raises {error.text} ({error.place})"
+    if len(error.calls) < 2:
+        return ""
+    *_, (_, line), (name, _) = error.calls
+    fix = ": use plain numbers there" * (int(later[0][-1]) > task_of(row))
+    return f"{row.operation} is written, but line {line} calls {name}, which is {later[0]}{fix}"
 
 
 @cache

@@ -54,6 +54,7 @@ class RaisedError(BrokenRule):
         kinds: the names of its class and the classes above it.
         text: the error in words.
         place: the method and line in the code of the class, '' if it was raised elsewhere.
+        calls: the name and line of each function of the class that was running, the last one last.
         on_purpose: whether a `raise` or `assert` there caused it.
     """
 
@@ -63,6 +64,7 @@ class RaisedError(BrokenRule):
         self.text, self.place, line = printable(text.removesuffix(":")), "", ""
         frames = [(x.f_code, line) for x, line in traceback.walk_tb(error.__traceback__)]
         outside = [x for x in frames if not x[0].co_filename.startswith((HERE, "<frozen"))]
+        self.calls = [(code.co_name, number) for code, number in outside]
         if outside:
             code, number = outside[-1]
             place = f"in {code.co_name}, line {number} of {Path(code.co_filename).name}"
@@ -138,7 +140,8 @@ class GradedClass:
                     raise BrokenRule("number", f"{name}.{word} is a number", what)
                 table[name] = float(x)
             if name in leaves_of(program) and (count := operands(v)):
-                raise BrokenRule("fresh", f"{name}._prev is empty", f"{name}._prev holds {count}")
+                rule = "fresh" if len({*map(id, made.values())}) == len(made) else "result"
+                raise BrokenRule(rule, f"{name}._prev is empty", f"{name}._prev holds {count}")
         return Observed(**tables)
 
     def error_in(self, program: str, backward: bool = False) -> RaisedError | None:

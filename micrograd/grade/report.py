@@ -95,21 +95,33 @@ class Report:
 
     @property
     def notes(self) -> tuple[Check, ...]:
-        """A check for each limit that the original micrograd shares, if there is no mistake."""
+        """A check for each limit that the original micrograd shares, if all else is right."""
         by_limit = {check.mistake: check for check in self._with("noted")}
-        return () if self.mistakes else tuple(by_limit.values())
+        return () if self.mistakes or self.progress else tuple(by_limit.values())
 
     @property
     def progress(self) -> str:
         """Which tasks of `micrograd start` are done, and the next one; '' if none is left."""
-        tasks = {task_of(x) for x in self._with("to do")}
-        if not tasks:
+        if not (to_do := self._with("to do")):
             return ""
-        begun = (x for x in self.checks if x.status not in ("passed", "noted"))
-        done = min(task_of(x) or len(TASKS) for x in begun) - 1
-        tasks_done = ("no task", "task 1")[done] if done < 2 else f"tasks 1 to {done}"
+        done, task = self._task - 1, min(map(task_of, to_do))
+        known = "No task", "Task 1", "Tasks 1 and 2", f"Tasks 1 to {done}"
         then = "the first mistake, then " * bool(self.mistakes)
-        return f"{tasks_done} done; next: {then}task {min(tasks)}, {TASKS[min(tasks) - 1]}"
+        text = f"{known[min(done, 3)]} done; next: {then}task {task}, {TASKS[task - 1]}"
+        its = [x for x in self.checks if task_of(x) == task and x.aspect in ("value", "gradient")]
+        left = {x.operation: x.found for x in its if x.status == "to do"}
+        if any(x.passed for x in its):
+            missing = [*left]
+            more = f" and {len(missing) - 4} more" * (len(missing) > 4)
+            text += f"; still missing: {', '.join(missing[:4])}{more}"
+        found = next((x for x in left.values() if x and not self.mistakes), "")
+        return text + f"; {found}" * bool(found)
+
+    @property
+    def _task(self) -> int:
+        """The first task that is not done."""
+        done = "passed", "noted"
+        return min(task_of(x) or len(TASKS) for x in self.checks if x.status not in done)
 
     def _with(self, status: str) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if check.status == status)
@@ -147,8 +159,10 @@ class Report:
         if hints == 0:
             return self.verdict
         count = Counter(check.status for check in self.checks)
-        known = (f"{count[status]} {status}" for status in STATUSES if count[status])
-        parts = [f"{self.name}: {', '.join(known)}"]
+        told = STATUSES[:2] if self.progress else STATUSES
+        known = ", ".join(f"{count[status]} {status}" for status in told if count[status])
+        task = f"task {self._task} of {len(TASKS)}; " if self.progress else ""
+        parts = [f"{self.name}: {task}{known}"]
         if hints >= 2 and self.exit_code < 2 and not self.progress:
             parts.append(self._table())
         for i, (first, *others) in enumerate(self.mistakes[:EXPLAINED], 1):
@@ -173,7 +187,7 @@ class Report:
             return "Verdict: could not be graded."
         if self.passed:
             return f"Verdict: no mistake found ({_counted(count['passed'], 'check')} passed)."
-        left = f"; {self.progress}" * bool(self.progress)
+        left = f". {self.progress}" * bool(self.progress)
         if not self.mistakes:
             return f"Verdict: no mistake so far{left}."
         mistakes, failed = _counted(len(self.mistakes), "mistake"), count["failed"]
@@ -212,16 +226,18 @@ def student_page(report: Report, table: Mapping[str, float], hints: int) -> str:
 
 def sections(report: Report, table: Mapping[str, float], hints: int = 3) -> Iterator[str]:
     """The report in parts, each HTML."""
-    verdict = report.verdict.removeprefix("Verdict: ").capitalize()
+    verdict = report.verdict.removeprefix("Verdict: ")
     points = f"{shown(report.points(table))} of {shown(sum(table.values()))} points"
-    yield f'<p class="points">{points}</p><p>{escape(verdict)}</p>'
+    yield f'<p class="points">{points}</p><p>{escape(verdict[:1].upper() + verdict[1:])}</p>'
     if hints >= 1:
         for i, (first, *_) in enumerate(report.mistakes, 1):
             yield _mistake(f"{i}. {first.rule}", first, hints)
         for note in report.notes:
             yield _mistake(f"Note, which costs nothing: {note.rule}", note, hints)
         found = earned(report.checks, table)
-        rows = [(escape(meaning(x)), f"{shown(found[x])} / {shown(table[x])}") for x in table]
+        rows = [
+            (escape(meaning(x)), f"{shown(found[x])} / {shown(n)}") for x, n in table.items() if n
+        ]
         yield f"<h2>Points</h2>{_table(('rule', 'points'), rows)}"
 
 
@@ -259,7 +275,7 @@ def class_page(reports: Sequence[Report], table: Mapping[str, float]) -> str:
     cells = [(escape(rule), ", ".join(names), f"{len(names)}") for rule, names in often]
     return _page("Class", [
         f'<p class="points">{mean} on average</p><p>Graded: {len(reports)}.</p>',
-        _table(("student", "points", "verdict", "first rules broken", "seconds"), rows),
+        _table(("student", "points", "verdict", "what is next", "seconds"), rows),
         f"<h2>Mistakes</h2>{_table(('rule', 'students', 'times'), cells)}",
     ])  # fmt: skip
 
