@@ -141,6 +141,7 @@ def draw_dot(
     _add_cards(dot, cards, rules, side)
     heaviest = largest(w for box in drawn.nodes for w in box.weights)
     backward = {"dir": "back", "color": LIGHT["gradient"]} if edges == "symbols" else {}
+    constants = {box.name for box in drawn.nodes if box.kind == "constant"}
     for box in drawn.nodes:
         for i, operand in enumerate(box.operands):
             port = f"p{i}:" if box.has_ports else ""
@@ -148,7 +149,8 @@ def draw_dot(
             if box.weights:
                 port = port if any(rules.get(box.name, ())) else "p0:"
                 weight = {"arrowhead": "none", **line(box.weights[i], heaviest)}
-            dot.edge(operand, f"{box.name}:{port}{side}", **weight | backward)
+            ways = weight if operand in constants else weight | backward  # these receive nothing
+            dot.edge(operand, f"{box.name}:{port}{side}", **ways)
     return dot
 
 
