@@ -156,7 +156,7 @@ def test_results_of_a_compiled_function_are_not_taken_for_plain_numbers():
     batch = compile(lambda x: Value(2.0) * x, executor="numpy")([1.0, 2.0])
     with pytest.raises((TypeError, ValueError)):
         squared_error(batch, [1.0, 2.0])  # it would have no gradients
-    with pytest.raises(TypeError, match="do the arithmetic inside the compiled function"):
+    with pytest.raises(TypeError):
         np.ones(2) * batch
 
 

@@ -162,7 +162,7 @@ def test_modules_are_joined_after_those_they_import(tmp_path):
     assert html_page("small", "first", folder=tmp_path).splitlines() == [
         "const one = 1;",
         "function two() {",
-        "\treturn [one];",
+        " return [one];",
         "}",
         "const first = [one, two];",
     ]

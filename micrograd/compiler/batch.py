@@ -71,9 +71,6 @@ class Batch:
         chosen = range(len(self))[i]
         return Batch(self.n, self.data[i], self.lanes[:, i], lambda _: self._gradients_of(chosen))
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        return np.array(self.lanes, dtype=dtype)
-
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec else repr(self)
 

@@ -56,7 +56,7 @@ def explain(
     those that lead to a user-defined operation, whose forward pass is not recorded. Large graphs
     open folded into neurons and layers.
 
-    A site of your own can embed the saved file: <iframe src="neuron.html#embed"></iframe> leaves
+    A site of your own can embed the saved file: `<iframe src="neuron.html#embed"></iframe>` leaves
     out the title, the tools and the drawer.
 
     Args:
