@@ -10,16 +10,17 @@ respect to each node in the `grad` of that node.
     >>> loss.data, a.grad, b.grad
     (16.0, -24.0, 16.0)
 
-Derivatives are written in one place only: the `_backward` function inside each operation. It
-holds no node. It gets the upstream gradient and the operands, and applies the chain rule:
+Each operation contains a function `_backward` with its derivatives; they are written nowhere else.
+It gets the upstream gradient and the operands as arguments, and applies the chain rule:
 
     d loss / d operand  +=  d result / d operand  *  d loss / d result
                             (local derivative)       (upstream gradient)
 
 It adds with +=, because an operand can reach the loss along several paths and their contributions
-add up. An operation returns its `Output`, the result's data and this function. `@operation` (in
-`core/node.py`) makes a node of them, which keeps the function as `_chain_rule`. By hand you call
-`node._backward()`, without arguments: it passes the node's gradient and operands to the function.
+add up. An operation returns its `Output`: the result's data and this function. `@operation` (in
+`core/node.py`) makes a Value of them and keeps the function as `_chain_rule`. For a step by hand,
+the property `_backward` calls it: `node._backward()`, without arguments, passes the node's gradient
+and operands to it. Under `no_grad()` a result keeps neither operands nor function.
 
 Operations never test the type of their data or branch on it; they use only arithmetic, `<`, `>` and
 the functions in `core/numbers.py`. So data may be a float, a fraction (exact gradients), another
@@ -50,8 +51,9 @@ class Value(Node):
         label: a name for drawings and messages.
         _prev, _op: the operands and the operation; () and '' for a leaf.
 
-    To define your own operation, create `out = Value(data, _children, _op)` and set `out._backward`
-    to a function without arguments, which reads `out.grad` and adds to the grad of each operand.
+    For an operation outside this class, create `out = Value(data, _children, _op)` and set
+    `out._backward` to a function without arguments, which reads `out.grad` and adds to the grad of
+    each operand.
 
     >>> x = Value(0.25, label="x")
     >>> [round(f(x).data, 3) for f in (Value.exp, Value.log, Value.sqrt, Value.sin, Value.cos)]
@@ -77,7 +79,7 @@ class Value(Node):
         if self._prev or self.data is NotImplemented:
             self.check_arguments(data, _children)
 
-    # ---- 1. The operations: result and derivatives in one place; the long texts help in errors
+    # ---- 1. The operations: result and derivatives in one place; a text is the fix in an error
 
     @operation("+")
     def __add__(a: Value, b: Value) -> Output:
@@ -128,6 +130,7 @@ class Value(Node):
         def _backward(upstream: Number, a: Value, b: Value) -> None:
             x, y = a.data, b.data
             either = abs(x) + abs(y)  # 0 only at 0 ** 0, where the exponent y - 1 would be -1
+            # 0 * either is a 0 of the same kind of number
             a.grad += y * power(x, where(either > 0, y - 1, 0 * either)) * upstream
             nonzero = where(x > 0, x, where(x < 0, x, 1))  # at x = 0: log 1, so that d/db is 0
             b.grad += p * numbers.log(nonzero) * upstream
@@ -135,14 +138,14 @@ class Value(Node):
         return p, _backward
 
     def __pow__(self, other: Number) -> Value:
-        """The power a ** b;  a plain b is not an operand but part of `_op`: `**2`;  a ** 0 = 1."""
+        """The power a ** b;  if b is a plain number, a is the only operand, and `_op` is `**2`."""
         n = as_number(other, like=0)  # the int 2 stays an int: `**2`, not `**2.0`
         if not isinstance(n, Real):
             return self._power(other)
 
         def compute(a: Value) -> Output:
             def _backward(upstream: Number, a: Value) -> None:
-                a.grad += n * power(a.data, n - 1 if n else 0) * upstream
+                a.grad += n * power(a.data, (n - 1 if n else 0)) * upstream
 
             return power(a.data, n), _backward
 
@@ -166,7 +169,9 @@ class Value(Node):
 
         return abs(a.data), _backward
 
-    __rsub__, __rmul__, __rtruediv__ = map(reflected, (sub, mul, truediv))  # for 2 - a
+    __rsub__, __rmul__, __rtruediv__ = map(
+        reflected, (sub, mul, truediv)
+    )  # what Python calls for 2 - a
     __rpow__ = reflected(pow)
 
     def __radd__(self, other: Number) -> Value:
@@ -278,8 +283,8 @@ class Value(Node):
 
         A node can pass its gradient on only when the gradient is complete, that is, after all nodes
         that use it have passed theirs on. So these functions run in reverse topological order. Each
-        call resets interior gradients to 0 but adds to the gradients of leaves, so a second call
-        doubles those exactly. `gradient` is the upstream gradient of this node.
+        call resets interior gradients to 0 but adds to the gradients of leaves: a second call adds
+        the same again. `gradient` is the upstream gradient of this node.
 
         Raises ArithmeticError or ValueError where a derivative does not exist, and RuntimeError if
         this node was computed under `no_grad()`.
@@ -323,7 +328,7 @@ def topological_order(*roots: Value) -> list[Value]:
     longest = 1000
     for node in roots:
         path: list[Value] = []
-        while node not in listed:
+        while node not in listed:  # `node` is where the walk stands
             for operand in node._prev:
                 if operand in listed:
                     continue
@@ -340,5 +345,5 @@ def topological_order(*roots: Value) -> list[Value]:
             else:  # the loop had no break, so all operands are listed: list the node, go up
                 listed.add(node)
                 order.append(node)
-                node = path.pop() if path else node
+                node = path.pop() if path else node  # a listed root ends the loop
     return order

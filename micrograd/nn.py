@@ -54,7 +54,7 @@ class Neuron(PerExample):
         if len(x) != len(self.w):
             fix = f"build its layer with nin={len(x)}, or pass {len(self.w)}"
             raise ValueError(f"Neuron expects {len(self.w)} inputs, got {len(x)}: {fix}")
-        total = sum((wi * xi for wi, xi in zip(self.w, x, strict=True)), self.b)  # + b
+        total = sum((wi * xi for wi, xi in zip(self.w, x, strict=True)), self.b)  # b + w1 x1 + ...
         return ACTIVATIONS[self.activation](total)
 
     def __repr__(self) -> str:
@@ -76,7 +76,7 @@ class Layer(PerExample):
 
     def forward(self, x: list[Value]) -> Any:
         """A list of the neurons' outputs, or a single output if the layer has one neuron."""
-        # Not neuron(x), which would note the neuron, not the layer, as what made the result.
+        # Not neuron(x): a call marks its results for drawings, and here the layer is the mark.
         out = [neuron.forward(x) for neuron in self.neurons]
         return out[0] if len(out) == 1 else out
 
@@ -119,7 +119,7 @@ class MLP(PerExample):
     def forward(self, x: list[Value]) -> Any:
         """The outputs of the last layer: a list, or a single Value if it has one neuron."""
         for layer in self.layers:
-            x = layer(x)  # the call makes a list of a single output, for the next layer
+            x = layer(x)  # a layer of one neuron returns one Value, which the next one takes, too
         return x
 
     def __repr__(self) -> str:

@@ -21,6 +21,7 @@ from operations import TABLE
 
 import micrograd
 from micrograd import Value, no_grad, take, where
+from micrograd.core.node import operation, operations
 from micrograd.losses import binary_cross_entropy, cross_entropy, hinge, squared_error
 from micrograd.nn import Linear, Module, Sequential
 
@@ -519,3 +520,22 @@ def test_the_number_of_examples_changes_no_result():
         assert_close(found[1], np.mean(means))
         assert_close(found[2], np.mean(gradients, axis=0), scale=1)
     assert_agrees(loss, model.parameters(), xs[:50], ys[:50], compiled=compiled, scale=1)
+
+
+def test_an_operation_that_is_added_runs_on_a_plain_input():
+    @operation("squared")
+    def squared(a):
+        def _backward(upstream, a):
+            a.grad += 2 * a.data * upstream
+
+        return a.data * a.data, _backward
+
+    Value.squared = squared
+    try:
+        w = Value(3.0)
+        batch = micrograd.compile(lambda x: x.squared() * w.squared())([1.0, 2.0])
+        batch.backward()
+        assert batch.lanes.tolist() == [9.0, 36.0]
+        assert w.grad == 2 * 3.0 * (1.0 + 4.0) / 2
+    finally:
+        del Value.squared, operations["squared"]

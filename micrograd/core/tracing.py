@@ -25,7 +25,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, NoReturn
 
-from micrograd.core.node import Node, as_operand, record
+from micrograd.core import node
+from micrograd.core.node import Node, as_operand, operations, record
 from micrograd.core.numbers import Number, as_number
 from micrograd.core.pause import paused
 
@@ -153,6 +154,12 @@ class Traced:
 
     def __pos__(self) -> Traced:
         return self
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        for rule in operations.values():  # such as an operation that was added to Value
+            if rule.__name__ == name:
+                return lambda *others: rule(node.Value(self), *others).data
+        raise AttributeError(f"'Traced' object has no attribute {name!r}", name=name, obj=self)
 
     def __radd__(self, other: Any) -> Any:
         """The sum; adding 0 records nothing, since gradients and Python's sum() start from 0."""

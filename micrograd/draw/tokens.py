@@ -1,7 +1,7 @@
 """The design of everything a person looks at: colours, fonts, spacing, corners and speeds.
 
 Drawings, plots, HTML pages and their CSS are all styled by these tables, and no colour is chosen
-anywhere else. To change the colour of gradients, for example, change the line "gradient" of TOKENS.
+anywhere else. To change the colour of gradients, change "gradient" and "gradient-soft".
 So a colour means the same thing everywhere:
 
     orange, blue    positive and negative; class 1 and class 0

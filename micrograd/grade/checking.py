@@ -329,7 +329,7 @@ def mistake_behind_error(error: RaisedError, row: Row, graded: GradedClass) -> s
         ("unsupported operand" in text and number_on_the_left, "reflected"),
     ]
     texts = ((x, y.replace("{class}", name)) for x in ROWS for y in ROWS[x].get("sign", ()))
-    signs += [(re.search(sign, text), mistake) for mistake, sign in texts]
+    signs += [(re.search(x, text) or re.search(x, error.place), rule) for rule, x in texts]
     return next((mistake for sign, mistake in signs if sign), "runs")
 
 

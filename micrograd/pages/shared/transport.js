@@ -69,5 +69,5 @@ export function makeTransport({count, show, pace}) {
   const {first, back, play: toggle, forward, last: end} = actions;
   listenToKeys({ArrowLeft: back, ArrowRight: forward, Home: first, End: end, " ": toggle});
 
-  return {goTo, pause, play, at: () => at, isPlaying: () => timer !== 0};
+  return {goTo, move, pause, play, at: () => at, isPlaying: () => timer !== 0};
 }
