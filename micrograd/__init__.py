@@ -54,7 +54,7 @@ if _typing.TYPE_CHECKING:  # these lines are not run: `_module_of` is read from 
     from micrograd.pages.microscope import microscope as microscope
     from micrograd.pages.playground import playground as playground
 
-_lines = __spec__.loader.get_source(__name__).splitlines()  # type: ignore[union-attr]
+_lines = __spec__.loader.get_data(__file__).decode().splitlines()  # type: ignore[union-attr]
 _imports = (line.split() for line in _lines if " import " in line and " as " in line)
 _module_of = {words[3]: words[1] for words in _imports if words[0] == "from"}
 

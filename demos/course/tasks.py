@@ -288,7 +288,7 @@ def ask_slope(questions):
         questions.ask(f"slope(lambda x: {formula}, {at})", "slope", drawing=picture)
         found = questions.number("slope", slope(eval(f"lambda x: {formula}"), at))
         if not near(found, x.grad, OF_STEP):
-            picture = draw_dot(y, names={"y": y}, found={x: {"grad": found}}, highlight=[x])
+            picture = draw_dot(y, names={"y": y}, highlight={x: {"grad": found}})
             raise questions.wrong("slope", drawing=picture, **_numbers("slope", x.grad, found))
 
 
@@ -498,8 +498,7 @@ def ask_step(questions):
                              "step-rate": before[x] - grad[x],
                              "step-zero": before[x] - RATE * (grad[x] + old[x])}  # fmt: skip
                     rules = [rule for rule, number in known.items() if near(found, number)]
-                    picture = draw_dot(loss, names=values, highlight=[values[x]],
-                                       found={values[x]: {"data": found}})  # fmt: skip
+                    picture = draw_dot(loss, names=values, highlight={values[x]: {"data": found}})
                     about = _numbers(f"{x}.data", now[x], found)
                     about["expected"] = text("after-step", step=steps, what=about["expected"])
                     raise questions.wrong((*rules, "step")[0], drawing=_without_label(picture),

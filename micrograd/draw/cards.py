@@ -40,26 +40,24 @@ class Cards:
         drawn: the graph.
         rate: 'grad', or 'tangent' if the graph has tangents instead of gradients.
         named: whether nodes without a name are called v7, for example.
-        numbers, formulas, highlight, done, found: as in `draw_dot`.
+        numbers, highlight, done: as in `draw_dot`.
         sizes: the least width and height of each box, in inches.
 
     Raises:
-        ValueError: a Value of highlight, done or found is not in the graph.
+        ValueError: a Value of highlight or done is not in the graph.
 
     >>> from micrograd.draw.graph import graph
     >>> drawn = graph(Value(3.0, label="x"))
-    >>> Cards(drawn).title(drawn.nodes[0]), Cards(drawn).rows(drawn.nodes[0])
-    ('x', [('data', '3', 'ink'), ('grad', '•', 'gradient')])
+    >>> Cards(drawn).rows(drawn.nodes[0])
+    [('data', '3', 'ink'), ('grad', '•', 'gradient')]
     """
 
     drawn: Graph
     rate: str = "grad"
     named: bool = False
     numbers: bool = True
-    formulas: bool = False
     highlight: Any = ()
     done: Any = ()
-    found: Mapping[Value, Mapping[str, Any]] | None = None
     sizes: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -82,10 +80,11 @@ class Cards:
                 )
             return [place[value] for value in values]
 
-        self._marked = set(boxes("highlight", self.highlight))
+        is_told = isinstance(self.highlight, Mapping)
+        marked = boxes("highlight", [*self.highlight] if is_told else self.highlight)
         self.done = set(boxes("done", self.done))
-        found = self.found or {}
-        self._found = dict(zip(boxes("found", [*found]), found.values(), strict=True))
+        self._marked = set(marked)
+        self._found = dict(zip(marked, self.highlight.values(), strict=True)) if is_told else {}
         self._strongest = largest(box.data for box in nodes if box.level == "neuron")
         # In the middle of a backward pass, a node has received something only if one of its users
         # has passed on its gradient.
@@ -94,16 +93,6 @@ class Cards:
             self._known.update(o for b in nodes if b.name in self.done for o in b.operands)
         elif self.drawn.has_gradients:
             self._known.update(self.box_of)
-
-    def title(self, box: Box) -> str:
-        """Its name, or its formula with the result, as in c = a + b = 5."""
-        name, made, result = self.name_of[box.name], "", ""
-        if self.formulas and box.level in ("op", "array") and box.kind != "constant":
-            if box.operands and " " not in box.op:  # "7 operations" have no formula
-                texts = [self.name_of[o] or self._shown(self.box_of[o]) for o in box.operands]
-                made = formula(box.op, texts)
-            result = self._shown(box) if self.numbers and box.level == "op" else ""
-        return " = ".join(filter(None, (name, made, result)))
 
     def rows(self, box: Box) -> list[tuple[str, str, str]]:
         """The rows of a card: a word, a number as text, and the name of the number's colour."""
@@ -115,8 +104,6 @@ class Cards:
             return []
         colour = "gradient" if self.rate == "grad" else "ink"
         shown = [("data", self._shown(box), "ink"), (self.rate, self._shown(box, "grad"), colour)]
-        if self.formulas and box.level == "op":  # in the title
-            del shown[0]
         rows, found = [], self._found.get(box.name, {})
         for row in shown:
             rows.append(row)
@@ -157,7 +144,7 @@ class Cards:
 
     def _body(self, box: Box, colours: Mapping[str, str]) -> str:
         # The cell with the title and the numbers; '' if the card shows neither.
-        title, numbers, ink = self.title(box), self.rows(box), colours["ink"]
+        title, numbers, ink = self.name_of[box.name], self.rows(box), colours["ink"]
         if box.kind == "constant" and box.has_ports:
             text = "  ".join(filter(None, (title, numbers[0][1])))
             return _tag("TD", _text(text, ink), CELLPADDING=3)

@@ -59,8 +59,6 @@ def draw_dot(
     parameters: Any = (),
     highlight: Any = (),
     done: Any = (),
-    found: Mapping[Value, Mapping[str, Any]] | None = None,
-    formulas: bool = False,
     numbers: bool = True,
     frame: Digraph | None = None,
 ) -> Digraph:
@@ -87,11 +85,10 @@ def draw_dot(
         tangents: the tangents of some leaves, as in `jvp`, for a picture of forward mode: tangents
             instead of gradients, and local derivative × tangent of the operand = contribution.
         parameters: Values that are parameters although no model owns them.
-        highlight: Values whose cards get a yellow frame, for example those that changed.
+        highlight: Values whose cards get a yellow frame, for example those that changed; a mapping
+            such as {x: {"grad": 1.0}} also tells, in red, what another engine computes.
         done: Values that have passed on their gradient, as in the middle of a backward pass: their
             cards are solid. A gradient that has not been received yet is a dot.
-        found: what another engine computes, in red below our numbers, as {x: {"grad": 1.0}}.
-        formulas: whether cards show what was computed, as in c = a + b = 5.
         numbers: whether cards show data and gradients.
         frame: a drawing of the same graph at another time, usually the final one: each card gets
             its size and place there, and its caption stays, so that slides do not jump.
@@ -107,17 +104,17 @@ def draw_dot(
     if hasattr(type(root), "picture") and rankdir in SIDES:  # a compiled function
         picture: Digraph = root.picture(format, rankdir)
         return picture
-    root, names, tangents, parameters, highlight, done, found = as_ours(
-        root, names, tangents, parameters, highlight, done, found
+    root, names, tangents, parameters, highlight, done = as_ours(
+        root, names, tangents, parameters, highlight, done
     )
     if edges not in EDGES:
         raise ValueError(f"edges {edges!r} is not one of {', '.join(EDGES)}")
     drawn, captions = readable(_results(root, rankdir), names, level, parameters, tangents)
-    rate, named = "grad" if tangents is None else "tangent", formulas or edges == "symbols"
+    rate, named = "grad" if tangents is None else "tangent", edges == "symbols"
     # The width and height of each card in the other drawing, in inches.
     rows = frame.pipe("plain", encoding="utf-8").splitlines() if frame else []
     sizes = {row.split()[1]: row.split()[4:6] for row in rows if row.startswith("node ")}
-    cards = Cards(drawn, rate, named, numbers, formulas, highlight, done, found, sizes)
+    cards = Cards(drawn, rate, named, numbers, highlight, done, sizes)
     rules, legend, state = _rules(cards, edges)
     captions = [*state, *captions]
     if cards.done:
@@ -253,7 +250,7 @@ def _boxes(cards: Cards) -> Iterator[str]:
     def inside(frame: str) -> Iterator[str]:
         for box in cards.drawn.nodes:
             if merged.get(box.parent, "") == frame:
-                head = " ".join(filter(None, [sign(box.op), cards.title(box)]))
+                head = " ".join(filter(None, [sign(box.op), cards.name_of[box.name]]))
                 rows = (f"{word} {number}".strip() for word, number, _ in cards.rows(box))
                 lines = filter(None, [head, *box.details, *rows])
                 text = "<br>".join(map(_for_mermaid, lines))

@@ -327,4 +327,4 @@ def drawing(program: str, found: Mapping[str, Mapping[str, Any]]) -> Any:
     beside = {made[x]: numbers for x, numbers in found.items() if x in made}
     used = {v for value in made.values() for v in value._prev}
     roots = [value for value in made.values() if value not in used]
-    return draw_dot(roots, names=made, found=beside, highlight=[*beside])
+    return draw_dot(roots, names=made, highlight=beside)
