@@ -40,7 +40,6 @@ def frames(gif):
     [
         {"rankdir": "TB"},
         pytest.param({}, marks=pytest.mark.slow),
-        pytest.param({"formulas": True}, marks=pytest.mark.slow),
     ],
 )
 def test_drawings_in_the_frame_of_the_last_one_do_not_jump(o, look):

@@ -56,8 +56,8 @@ def explain(
     those that lead to a user-defined operation, whose forward pass is not recorded. Large graphs
     open folded into neurons and layers.
 
-    A site of your own can embed the saved file: `<iframe src="neuron.html#embed"></iframe>` leaves
-    out the title, the tools and the drawer.
+    A site of your own can embed the saved file in an iframe: with the address neuron.html#embed it
+    has no title, tools and drawer.
 
     Args:
         loss: the result to start from. It may be a Value of another engine, if that tells its local
