@@ -3,6 +3,9 @@
 A card has a title and rows that each contain a word and a number. If the box was computed, the card
 also has a strip with the sign of the operation, and on it a port for each operand, where its arrow
 enters, with its chain rule beside it. `card` is what a notebook shows for a single Value.
+
+Graphviz has no classes in such tables: a light colour is written into each cell. The SVG gets rules
+that replace each of these colours in dark mode (`render.py`), so it follows the reader's system.
 """
 
 from __future__ import annotations

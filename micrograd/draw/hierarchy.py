@@ -6,6 +6,17 @@ examples, or the 16 products of one vector. Stacks that lead to each other in a 
 position and speed in a simulation, are a loop, with a box for each step. A box with a single member
 is replaced by this member. Leaves are in the innermost box that alone uses them.
 
+`Hierarchy` makes this tree in four walks, each from the outer boxes to the inner ones:
+
+1. `_nested`: each operation goes into the box of its call, and this box into that of the caller.
+2. `_arrange`: in each box, what has one place in the source becomes a stack; then circles of stacks
+   become loops. This comes from outside in, because a stack of calls may turn out to be a loop.
+3. `_sink_leaves`: a number that only one box uses moves into it, with others of the same name.
+4. `_cut`: parameters with the same users become one card; and what is left is divided into parts,
+   so that no box has more than 25 members.
+
+A view is then a set of open boxes: `view` gives the graph in which every closed box is one card.
+
     >>> from micrograd.draw.calls import calls
     >>> from micrograd.draw.graph import graph
     >>> from micrograd.engine import Value

@@ -1,4 +1,9 @@
-"""A grid over the rectangle around some points in a plane, and a model's scores there."""
+"""A grid over the rectangle around some points in a plane, and a model's scores there.
+
+A picture needs scores at thousands of points, and a model of scalars computes one point after the
+other. But operations do not ask what kind of number their data is: so a model that computes with
+Values is called once, with data that hold the coordinates of all points, and gives all scores.
+"""
 
 from __future__ import annotations
 
