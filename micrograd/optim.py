@@ -362,8 +362,10 @@ class Parameters:
         if not self._at_once or (self.row is not None and self.row.is_current):
             return
         row_of = next((p.row_of for p in self.all if hasattr(p, "row_of")), lambda parameters: None)
-        lists, self.row = self._lists(), row_of(self.all)
-        self._states = {name: self._arranged(numbers) for name, numbers in lists.items()}
+        row = row_of(self.all)
+        if row is not self.row:
+            lists, self.row = self._lists(), row
+            self._states = {name: self._arranged(numbers) for name, numbers in lists.items()}
 
     def entries(self) -> Iterable[tuple[Any, Any]]:
         """Pairs (index into `state(name)`, parameter), or a single pair (all indices, row)."""

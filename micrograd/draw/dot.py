@@ -64,6 +64,9 @@ def draw_dot(
 ) -> Digraph:
     """The picture of the graph that leads to `root`, as a `graphviz.Digraph`.
 
+    Cards show the data and gradients that the Values have now. Whether these gradients belong to
+    these data is checked only with `edges="derivatives"`.
+
     A notebook displays it; `.save("o.svg")` writes it, `.pipe()` returns it as bytes, and `.source`
     is the DOT text. An SVG is light or dark, like the reader's system. For a PNG that is 1920
     pixels wide or high, call `picture.attr(size="20,20!", dpi="96")` before `.save("o.png")`.

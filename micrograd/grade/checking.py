@@ -3,7 +3,7 @@
 The expected numbers come from our own Value. If the forward pass of the class is wrong, its own
 slope is the expected gradient, computed by central differences.
 
-A failed check is no mistake yet: one `=` instead of `+=` makes dozens of checks fail. So each
+A failed check is not a mistake yet: one `=` instead of `+=` makes dozens of checks fail. So each
 failure first gets a rule, from the text of its error or from how the numbers differ; then failures
 that follow from a mistake found before are set aside (`affects` in rules.toml says which); and what
 remains are the entries of the report, in the order in which a learner would mend them. Points are
