@@ -21,8 +21,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
 from numbers import Real
+from operator import attrgetter, is_
 from threading import RLock
 from typing import Any, ClassVar
 
@@ -65,14 +65,21 @@ class Optimizer:
         self.lr = lr
         self.weight_decay = weight_decay
         self.steps = 0
+        self._read = attrgetter(*self._settings)
+        self._valid: tuple[Any, ...] = (self,)  # no setting has been checked yet
         self._checked()
         self._now: tuple[Any, ...] = ()  # the numbers of this step, see `_numbers`
 
     def _checked(self) -> tuple[Any, ...]:
-        # The settings, which may be changed between steps; each step checks them. The first is lr.
+        # The settings, lr first. They may be changed between steps, so each step checks new ones.
+        if not all(map(is_, self._read(self), self._valid)):
+            self._check()
+            self._valid = self._read(self)
+        return self._valid
+
+    def _check(self) -> None:
         for name, below in self._settings.items():
             setattr(self, name, _in_range(name, getattr(self, name), below))
-        return tuple(getattr(self, name) for name in self._settings)
 
     def step(self) -> None:
         """Updates every parameter once, or none if a gradient or a setting is invalid."""
@@ -80,10 +87,9 @@ class Optimizer:
         self._now = self._numbers(self.steps + 1)
         with one_at_a_time:
             self._parameters.find_row()
-            with self._parameters.quietly():
-                self._parameters.check_gradients()
-                self.steps += 1
-                self._update_all()
+            self._parameters.check_gradients()
+            self.steps += 1
+            self._update_all()
 
     def zero_grad(self) -> None:
         """Resets all gradients to 0; otherwise the next backward pass would add to them."""
@@ -138,7 +144,7 @@ class SGD(Optimizer):
     0.95
     """
 
-    _settings: ClassVar = {**Optimizer._settings, "momentum": math.inf}
+    _settings: ClassVar = {**Optimizer._settings, "momentum": math.inf, "nesterov": 2}
 
     def __init__(
         self,
@@ -153,10 +159,10 @@ class SGD(Optimizer):
         self.nesterov = nesterov
         super().__init__(parameters, lr, weight_decay)
 
-    def _checked(self) -> tuple[Any, ...]:
+    def _check(self) -> None:
+        super()._check()
         if self.nesterov and self.momentum == 0:
             raise ValueError("nesterov needs momentum > 0, got momentum=0")
-        return *super()._checked(), self.nesterov
 
     def _update(self, i: Any, p: Any, g: Any) -> None:
         [lr] = self._now
@@ -377,18 +383,12 @@ class Parameters:
             self._states[name] = self._arranged([0.0] * len(self.all))
         return self._states[name]
 
-    def quietly(self) -> Any:
-        """A context in which arithmetic on the row overflows without a warning, as with floats."""
-        if self.row is None:
-            return nullcontext()
-        import numpy as np
-
-        return np.errstate(over="ignore", invalid="ignore")
-
     def check_gradients(self) -> None:
         """Raises a ValueError if a gradient is not a finite number."""
-        if self.row is not None and math.isfinite(self.row.grad.dot(self.row.grad)):
-            return  # otherwise check each: perhaps only the sum of squares overflowed
+        if self.row is not None:  # NumPy finds NaN first
+            g = self.row.grad
+            if math.isfinite(g[g.argmax()]) and math.isfinite(g[g.argmin()]):
+                return
         for name, p in zip(self.names, self.all, strict=True):  # float first, as it is quicker
             if not isinstance(p.grad, (float, Real)) or not math.isfinite(p.grad):
                 fix = "reset gradients, leave out examples with NaN, or try a lower learning rate"

@@ -17,7 +17,7 @@ from compiled import assert_agrees, assert_close, by_batch, mlp, rows
 
 import micrograd
 from micrograd import Value, fit, take
-from micrograd.compiler import llvm_code, llvm_text
+from micrograd.compiler import llvm_code, llvm_text, run_llvm
 from micrograd.losses import cross_entropy
 from micrograd.optim import Adam
 
@@ -25,13 +25,13 @@ from micrograd.optim import Adam
 @pytest.fixture
 def codes(monkeypatch):
     """Weak references to all machine code that is made meanwhile."""
-    made, original = [], llvm_text.Code.__init__
+    made, original = [], run_llvm.machine_code
 
-    def noted(self, text):
-        original(self, text)
-        made.append(weakref.ref(self))
+    def noted(text):
+        made.append(weakref.ref(run := original(text)))
+        return run
 
-    monkeypatch.setattr(llvm_text.Code, "__init__", noted)
+    monkeypatch.setattr(run_llvm, "machine_code", noted)
     return made
 
 
@@ -122,13 +122,13 @@ def test_threads_share_a_function():
 
 
 def test_the_text_holds_no_name_of_the_users(monkeypatch):
-    texts, original = [], llvm_text.Code.__init__
+    texts, original = [], run_llvm.machine_code
 
-    def noted(self, text):
+    def noted(text):
         texts.append(text)
-        original(self, text)
+        return original(text)
 
-    monkeypatch.setattr(llvm_text.Code, "__init__", noted)
+    monkeypatch.setattr(run_llvm, "machine_code", noted)
     secret = Value(2.0, label="secret")
     loss = micrograd.compile(lambda secret_input: secret * secret_input, executor="llvm")
     loss([1.0, 2.0])

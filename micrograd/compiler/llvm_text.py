@@ -470,32 +470,27 @@ def machine() -> Machine:
     return Machine(4, 12, *found) if features.get("avx2") else Machine(2, 12, *found)
 
 
-class Code:
-    """The machine code of a text; it is freed with this object.
+def machine_code(text: str) -> Any:
+    """The function `run` of a text, which takes an address; its machine code is freed with it.
 
     >>> text = Text()
     >>> [numbers] = text.function("run", numbers="double")
     >>> numbers.write(0, numbers.read(0, width=4) * 2.0)
     >>> array = (ctypes.c_double * 4)(1, 2, 3, 4)
-    >>> Code(text.finished()).run(ctypes.addressof(array))
+    >>> machine_code(text.finished())(ctypes.addressof(array))
     >>> list(array)
     [2.0, 4.0, 6.0, 8.0]
     """
+    import llvmlite.binding as llvm
 
-    def __init__(self, text: str) -> None:
-        import llvmlite.binding as llvm
-
-        found = machine()
-        with one_at_a_time:  # LLVM is not made for several threads
-            target = llvm.Target.from_default_triple().create_target_machine(
-                cpu=found.name, features=found.features, opt=2
-            )  # the engine will own it
-            module = llvm.parse_assembly(text)
-            self._engine = llvm.create_mcjit_compiler(module, target)
-            self._engine.finalize_object()
-            address = self._engine.get_function_address("run")
-        self._run = ctypes.PYFUNCTYPE(None, ctypes.c_int64)(address)
-
-    def run(self, address: int) -> None:
-        """Calls the function `run` with an address; this object, and so the code, lives on."""
-        self._run(address)
+    found = machine()
+    with one_at_a_time:  # LLVM is not made for several threads
+        target = llvm.Target.from_default_triple().create_target_machine(
+            cpu=found.name, features=found.features, opt=2
+        )  # the engine will own it
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), target)
+        engine.finalize_object()
+        address = engine.get_function_address("run")
+    run = ctypes.PYFUNCTYPE(None, ctypes.c_int64)(address)
+    run.engine = engine  # type: ignore[attr-defined]
+    return run

@@ -337,7 +337,7 @@ class JaxLoop:
             loop = self._compiled(n, order is not None)
             found = loop(count, numbers, kept, arrays, order)
             new, slopes, means, steps, is_finite, wrong = jax.tree.map(np.asarray, found)
-        run_numpy.commit([*kept, gradient, losses], [*new, slopes, means], done, steps)
+        run_numpy.commit([*kept, gradient, losses], [*new, slopes, means], done, int(steps))
         if wrong:
             raise IndexError(WRONG_INDEX)
         return bool(is_finite)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -24,8 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from micrograd.compiler import llvm_code
-from micrograd.compiler.llvm_code import AT, STATUS, Layout, Plan
-from micrograd.compiler.llvm_text import Code, machine
+from micrograd.compiler.llvm_code import AT, DONE, STATUS, STEPS, Layout, N, Plan
+from micrograd.compiler.llvm_text import machine, machine_code
 from micrograd.compiler.schedule import Schedule, Slots
 
 Array = npt.NDArray[Any]
@@ -49,7 +49,7 @@ def why_not() -> str:
 class Binary(NamedTuple):
     """Machine code, the tables that it reads, where its numbers are, and the jobs not in use."""
 
-    code: Code
+    code: Callable[[Any], None]
     tables: Slots
     layout: Layout
     free: list[Job]
@@ -74,7 +74,7 @@ class Job:
         memory[layout.lanes :].reshape(blocks, -1, layout.width)[:, schedule.ones] = 1.0
         self.numbers = (ctypes.c_int64 * plan.size)()
         self.numbers[llvm_code.BLOCKS] = blocks
-        self._address = ctypes.addressof(self.numbers)
+        self._address = ctypes.c_int64(ctypes.addressof(self.numbers))
         self._code = binary.code  # not `binary`, whose list may hold this job
         self._arguments = [*zip(plan.arguments, map(len, schedule.inputs), strict=True)]
         self._known: dict[int, Any] = {}
@@ -91,13 +91,14 @@ class Job:
     def run(self, n: int, arguments: Sequence[Array], steps: int = 1) -> bool:
         """Runs the code; returns whether the square of the gradients stays finite."""
         numbers = self.numbers
-        numbers[STATUS : llvm_code.HAS_ORDER] = [0, 0, steps, n]
+        numbers[STATUS] = numbers[DONE] = 0
+        numbers[STEPS], numbers[N] = steps, n
         copies = []  # are kept until the code has run
         for i, array in enumerate(arguments):
-            reference, layout = self._given[i]
-            if reference() is not array or layout != (array.strides, array.dtype):
+            reference, dtype = self._given[i]
+            if reference() is not array or dtype is not array.dtype:
                 copies.append(self._give(i, array))
-        self._code.run(self._address)
+        self._code(self._address)
         if (status := numbers[STATUS]) == 0:
             return True
         if status == llvm_code.WRONG_INDEX:
@@ -118,7 +119,7 @@ class Job:
         # A copy is used once: the array may change. The array itself is only weakly referenced;
         # meanwhile its numbers stay where they are, because NumPy does not resize such an array.
         known = weakref.ref(array) if source is array else lambda: None
-        self._given[i] = known, (array.strides, array.dtype)
+        self._given[i] = known, array.dtype
         return source
 
 
@@ -137,7 +138,7 @@ class _Runner:
         binary = self._binaries.get(n == 1)
         if binary is None:
             text, tables, layout = llvm_code.text_of(self.schedule, self.plan, n == 1)
-            binary = self._binaries[n == 1] = Binary(Code(text), tables, layout, [])
+            binary = self._binaries[n == 1] = Binary(machine_code(text), tables, layout, [])
         blocks = min(binary.layout.tile, -(-n // binary.layout.width))
         try:
             job: Job | None = binary.free.pop()
@@ -202,7 +203,7 @@ class LlvmLoop(_Runner):
         try:
             is_finite = job.run(n, arrays, count)
         finally:
-            self.done[0] = job.numbers[llvm_code.DONE]
+            self.done[0] = job.numbers[DONE]
         self.put(job, n)
         return is_finite
 

@@ -354,7 +354,7 @@ class NumPyLoop:
         return True
 
 
-def commit(kept: Sequence[Array], new: Sequence[Array], done: Array, count: int) -> None:
+def commit(kept: Sequence[Array], new: Sequence[Array], done: list[int], count: int) -> None:
     """Stores new numbers, and how many steps are done; Ctrl-C waits until all of it is stored."""
     try:
         for old, numbers in zip(kept, new, strict=True):

@@ -169,7 +169,7 @@ class Training:
         self._n_shared = len(optimizer._numbers(1))
         self._numbers = np.zeros((MOST, len(update.numbers)))
         self._numbers[:, self._n_shared :] = update.constants
-        self._losses, self._done = np.zeros(MOST), np.zeros(1, np.int64)
+        self._losses, self._done = np.zeros(MOST), [0]
         self._now: list[tuple[float, ...]] = []
         kept = [row.data, *map(optimizer._state, update.states)]
         module = import_module(f"micrograd.compiler.run_{program.executor}")
@@ -211,14 +211,13 @@ class Training:
         try:
             is_finite = self._loop(arrays, n, count, order)
         finally:  # after Ctrl-C or an invalid index, earlier steps count
-            done = self._done.item()
+            [done] = self._done
             means += self._losses[:done].tolist()
             optimizer.steps += done
             if lrs:
                 optimizer.lr = lrs[min(done, count - 1)]
         if not is_finite:
-            with optimizer._parameters.quietly():
-                optimizer._parameters.check_gradients()
+            optimizer._parameters.check_gradients()
             check_loss(self._losses[done])
             raise ValueError(
                 "the squares of the gradients add up to more than 1.8e308, so no parameter was "
