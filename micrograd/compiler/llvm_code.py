@@ -204,14 +204,11 @@ class _Writer:
             rows.append(has_order.where(order.read(has_order.where(start + row, 0)), row))
         for at, slots in zip(self.plan.arguments, self.schedule.inputs, strict=True):
             firsts = [row * job.read(at + 2) for row in rows]
-            for is_whole, kind in enumerate(("double", "i64")):
-                with text.when(job.read(at + 3).compared("==", is_whole)):
-                    array = self.array(at, kind)
-                    for column in text.range(len(slots)):
-                        numbers = text.joined([array.read(first + column) for first in firsts])
-                        if is_whole:
-                            numbers = numbers.cast("sitofp", "double")
-                        self.memory[True].write((column + slots.start) * width, numbers)
+            array, are_whole = self.array(at, "i64"), job.read(at + 3).compared("==", 1)
+            for column in text.range(len(slots)):
+                bits = text.joined([array.read(first + column) for first in firsts])
+                of_kinds = bits.cast("sitofp", "double"), bits.cast("bitcast", "double")
+                self.memory[True].write((column + slots.start) * width, are_whole.where(*of_kinds))
 
     def step(self) -> None:
         """Computes everything once: before the lanes, tile by tile, after the means."""
@@ -227,14 +224,15 @@ class _Writer:
         blocks, surplus = (n + (width - 1)) >> (width.bit_length() - 1), n & (width - 1)
         # Examples stay in the lanes, except in those of the last block that are set to 0 below.
         is_new = done.compared("==", 0) | job.read(HAS_ORDER).compared("==", 1)
-        is_new = is_new | (blocks > layout.tile) | (surplus > 0)
+        is_new = is_new | (blocks > layout.tile)
         results = [slot for in_lanes, slot in self.schedule.results.tolist() if in_lanes]
         for first in text.range(blocks, step=layout.tile):
             some = text.minimum(blocks - first, layout.tile)
             for i in text.range(some):
                 block = lanes.part(i * layout.block, layout.block)
                 here = [arrays[0], block, *arrays[2:]]
-                with text.when(is_new):
+                is_last = (i + first + 1).compared("==", blocks)
+                with text.when(is_new | (is_last & (surplus > 0))):
                     text.call("load", *here, i + first)
                 self.call_parts("lanes", here)
                 for k, slot in enumerate([] if update else results):
@@ -333,7 +331,7 @@ class _Writer:
     def pieces(self, length: int, width: int) -> Iterator[tuple[Any, int]]:
         """Loops over neighbouring numbers: where each vector begins; the last two may overlap."""
         width = min(width, 1 << (length.bit_length() - 1))
-        for j in self.text.range(length // width * width, step=width, unroll=2):
+        for j in self.text.range(length // width * width, step=width):
             yield j, width
         if length % width:
             yield length - width, width
@@ -418,7 +416,7 @@ class _Writer:
             places = [
                 _Places(self, slots[starts]) for slots in (*columns.values(), np.arange(count))
             ]
-            for i in self.text.range(len(starts), unroll=2):
+            for i in self.text.range(len(starts)):
                 *begins, out = [place.at(i) for place in places]
                 for j, width in self.pieces(length, machine().width):
                     known: dict[Any, Num] = {}
@@ -480,8 +478,8 @@ class _Writer:
 
     def terms(self, length: int, along: int, sums: list[Any]) -> Iterator[tuple[Any, int]]:
         """Loops over the terms of sums: where each vector begins, and its width."""
-        whole, turns = length // along * along, max(1, 32 // len(sums))
-        for k in self.text.range(whole, step=along, carried=sums, unroll=turns):
+        whole = length // along * along
+        for k in self.text.range(whole, step=along, carried=sums):
             yield k, along
         for k in range(whole, length):  # what does not fill a vector
             yield k, 1

@@ -288,15 +288,14 @@ class Text:
         return [f"{name}{self._n}" for name in names]
 
     def range(
-        self, stop: Any, start: Any = 0, step: int = 1, unroll: int = 1,
-        carried: list[Any] | None = None,
-    ) -> Iterator[Any]:  # fmt: skip
-        """A loop with at least one turn; with at most `unroll` turns, each is written separately.
+        self, stop: Any, start: Any = 0, step: int = 1, carried: list[Any] | None = None
+    ) -> Iterator[Any]:
+        """A loop with at least one turn; if it is known to have only one, there is no loop.
 
         The end is not reached if `step` does not divide the range. The body replaces the numbers in
         `carried` in each turn; afterwards, they are those of the last one.
         """
-        if isinstance(stop, int) and isinstance(start, int) and stop - start <= unroll * step:
+        if isinstance(stop, int) and isinstance(start, int) and stop - start <= step:
             yield from range(start, stop, step)
             return
         carried = [] if carried is None else carried
