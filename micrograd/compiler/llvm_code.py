@@ -42,8 +42,7 @@ Slots = npt.NDArray[Any]
 MEMORY = 2**20  # maximum size of the lanes of a tile, in bytes
 PART = 64  # loops in a function: LLVM takes much longer for large functions
 SERIAL = 500  # with more groups than this, those with few results become rows of one table
-FEW = 8  # results, or products in a sum
-MOST = 32  # the sum of more numbers has a loop of its own
+FEW = 8  # results, or terms of a sum
 CHECKED = bool(os.environ.get("MICROGRAD_CHECKED"))  # check every access to memory, for tests
 
 
@@ -157,9 +156,8 @@ class _Writer:
 
     def begin(self, name: str, is_one_block: bool = True) -> None:
         """Begins a function; n is the number of the block, or that of all blocks in memory."""
-        *self.arrays, self.n = self.text.function(
-            name, uniform="double", lanes="double", tables="i32", job="i64", n="number"
-        )
+        is_loop, types = name != "step", {"uniform": "double", "lanes": "double", "tables": "i32"}
+        *self.arrays, self.n = self.text.function(name, is_loop, **types, job="i64", n="number")
         self.now_in(*self.arrays, size=(1 if is_one_block else self.n) * self.layout.block)
 
     def now_in(self, *arrays: Array, size: Any) -> None:
@@ -277,7 +275,7 @@ class _Writer:
     def run(self) -> None:
         """The function that is called from outside."""
         text, plan, layout = self.text, self.plan, self.layout
-        [job] = text.function("run", job="i64")
+        [job] = text.function("run", is_loop=False, job="i64")
         self.job = job = job._replace(length=plan.size)
         memory, self.tables = self.array(AT["memory"]), self.array(AT["tables"], "i32")
         uniform = memory.part(0, layout.lanes)
@@ -364,7 +362,8 @@ class _Writer:
         (lanes, slots), made = group.result, {_key(known.result) for known in run}
         first, end = run[0].result.slots.item(0), slots.item(-1)
         return (
-            all(map(_is_elementwise, (group, run[0])))
+            group.op in FUNCTIONS
+            and run[0].op in FUNCTIONS
             and (lanes, slots.shape) == (run[0].result.lanes, run[0].result.slots.shape)
             and all(
                 key in made or key[0] != lanes or not ((column >= first) & (column <= end)).any()
@@ -374,8 +373,8 @@ class _Writer:
 
     def in_rows(self, group: Group) -> bool:
         """Whether the group becomes rows of the table."""
-        is_short = group.op == "dot" and group.operands[0].slots.shape[-1] <= FEW
-        is_small = group.result.slots.size <= FEW and (is_short or _is_elementwise(group))
+        is_short = group.op in {"dot", *REDUCTIONS} and group.operands[0].slots.shape[-1] <= FEW
+        is_small = group.result.slots.size <= FEW and (is_short or group.op in FUNCTIONS)
         return self.is_serial and is_small
 
     def add(self, run: list[Group]) -> None:
@@ -383,7 +382,7 @@ class _Writer:
         group = run[0]
         if self.in_rows(group):
             self.rows(run)
-        elif _is_elementwise(group):
+        elif group.op in FUNCTIONS:
             self.elementwise(run)
         elif group.op in PRODUCTS:
             self.products(group)
@@ -391,7 +390,7 @@ class _Writer:
             self.scatter(group)
         elif group.op == "take":
             self.take(group)
-        else:  # the sum of long lists, or their largest or smallest number
+        else:  # the sum of lists, or their largest or smallest number
             [block], combine = group.operands, FUNCTIONS[REDUCTIONS[group.op]]
             places, (n, length) = _Places(self, block.slots), block.slots.shape
             for i in self.text.range(n):
@@ -424,7 +423,7 @@ class _Writer:
                         known[key] = self.read(key[0], j * move + begin, width, move)
                     for group in run:
                         xs = [known[key] for key, _ in _columns(group)]
-                        known[_key(group.result)] = found = _computed(group.op, xs)
+                        known[_key(group.result)] = found = FUNCTIONS[group.op](*xs)
                         first = group.result.slots.item(0)
                         self.write(group.result.lanes, j + out + first, found)
 
@@ -630,30 +629,13 @@ class _Places:
         return place
 
 
-def _is_elementwise(group: Group) -> bool:
-    is_short = group.op in REDUCTIONS and group.operands[0].slots.shape[1] <= MOST
-    return is_short or group.op in FUNCTIONS
-
-
 def _key(block: Block) -> tuple[bool, bytes]:
     return block.lanes, block.slots.tobytes()
 
 
 def _columns(group: Group) -> Iterator[tuple[Any, Slots]]:
     # The operands of an elementwise group: those at each index, and a key for each.
-    for block in group.operands:
-        for slots in block.slots.reshape(len(block.slots), -1).T:
-            yield (block.lanes, slots.tobytes()), slots
-
-
-def _computed(op: str, xs: Sequence[Num]) -> Num:
-    if op not in REDUCTIONS:
-        return FUNCTIONS[op](*xs)
-    combine = FUNCTIONS[REDUCTIONS[op]]
-    while len(xs) > 1:
-        pairs = zip(xs[::2], xs[1::2], strict=False)
-        xs = [*(combine(x, y) for x, y in pairs), *xs[len(xs) // 2 * 2 :]]
-    return xs[0]
+    return ((_key(block), block.slots) for block in group.operands)
 
 
 def _stretches(columns: Sequence[Slots], count: int) -> list[tuple[int, list[int], Slots]]:

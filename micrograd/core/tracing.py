@@ -137,6 +137,7 @@ class Traced:
     """
 
     __slots__ = ("place", "recording")
+    shape, _prev = None, ()  # often asked for, and __getattr__ is slow
 
     def __init__(self, recording: Recording, place: int) -> None:
         self.recording = recording
