@@ -366,9 +366,10 @@ def commit(kept: Sequence[Array], new: Sequence[Array], done: list[int], count: 
 
 
 def _index(slots: Slots) -> Any:
-    # A slice if possible.
+    # A slice if possible, else integers that NumPy need not convert.
     adjacent = range(slots[0], slots[0] + len(slots))
-    return slice(adjacent.start, adjacent.stop) if slots.tolist() == [*adjacent] else slots
+    is_slice = slots.tolist() == [*adjacent]
+    return slice(adjacent.start, adjacent.stop) if is_slice else slots.astype(np.intp)
 
 
 def regular(slots: Slots) -> tuple[int, ...] | None:
