@@ -12,12 +12,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
-from micrograd.core.shapes import fix_of, plain, shape_of, without_nan
+from micrograd.core.shapes import Model, Numbers, fix_of, plain, shape_of, without_nan
 from micrograd.engine import Value
 from micrograd.module import Module as Module
 from micrograd.module import PerExample, array_of, inputs_of
+
+if TYPE_CHECKING:
+    from micrograd.arrays import ValueArray
 
 ACTIVATIONS: dict[str, Callable[[Value], Value]] = {
     "relu": Value.relu,
@@ -27,7 +30,7 @@ ACTIVATIONS: dict[str, Callable[[Value], Value]] = {
 }
 
 
-class Neuron(PerExample):
+class Neuron(PerExample[Value]):
     """activation(w1 x1 + ... + wn xn + b), with weights drawn uniformly from [-1, 1) and bias 0.
 
     Args:
@@ -62,7 +65,7 @@ class Neuron(PerExample):
         return f"{kind}Neuron({len(self.w)})"
 
 
-class Layer(PerExample):
+class Layer(PerExample[Any]):
     """`nout` neurons with the same `nin` inputs; further arguments are passed to each Neuron.
 
     >>> Layer(3, 2, activation="tanh")
@@ -74,7 +77,7 @@ class Layer(PerExample):
 
     n_out = property(lambda self: len(self.neurons))
 
-    def forward(self, x: list[Value]) -> Any:
+    def forward(self, x: list[Value]) -> Value | list[Value]:
         """A list of the neurons' outputs, or a single output if the layer has one neuron."""
         # Not neuron(x): a call marks its results for drawings, and here the layer is the mark.
         out = [neuron.forward(x) for neuron in self.neurons]
@@ -87,7 +90,7 @@ class Layer(PerExample):
         return f"Layer of {len(self.neurons)} neuron{'s' * (len(self.neurons) != 1)}"
 
 
-class MLP(PerExample):
+class MLP(PerExample[Any]):
     """A multi-layer perceptron: `nin` inputs, then layers of sizes `nouts`.
 
     Args:
@@ -116,7 +119,7 @@ class MLP(PerExample):
 
     n_out = property(lambda self: len(self.layers[-1].neurons))
 
-    def forward(self, x: list[Value]) -> Any:
+    def forward(self, x: list[Value]) -> Value | list[Value]:
         """The outputs of the last layer: a list, or a single Value if it has one neuron."""
         for layer in self.layers:
             x = layer(x)  # a layer of one neuron returns one Value, which the next one takes, too
@@ -126,10 +129,10 @@ class MLP(PerExample):
         return f"MLP of [{', '.join(str(layer) for layer in self.layers)}]"
 
 
-class _ArrayModule(PerExample):
+class _ArrayModule(PerExample["ValueArray"]):
     # Lists of outputs become arrays: relu(), data and grad work for one example as for a batch.
-    def __call__(self, x: Any, *more: Any) -> Any:
-        out = super().__call__(x, *more)
+    def __call__(self, x: Numbers, *more: object) -> ValueArray:
+        out: Any = super().__call__(x, *more)
         return array_of(out) if isinstance(out, list) else out
 
 
@@ -208,13 +211,13 @@ class Sequential(_ArrayModule):
     (33, 1)
     """
 
-    def __init__(self, *modules: Callable[[Any], Any]) -> None:
+    def __init__(self, *modules: Model) -> None:
         if not all(map(callable, modules)):
             fix = "for a list of layers, write Sequential(*layers)"
             raise TypeError(f"Sequential expects modules, got {modules!r:.60}: {fix}")
         self.modules = list(modules)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Numbers) -> Numbers:
         """The output of the last module."""
         for module in self.modules:
             x = module(x)
@@ -237,7 +240,7 @@ def neurons_of(module: object) -> list[tuple[str, list[Value], Value | None, str
     return []
 
 
-def layers_of(model: object) -> list[Any]:
+def layers_of(model: Model) -> list[Model]:
     """The layers of a model in the order in which they run, also those in MLPs and Sequentials."""
     if isinstance(model, (MLP, Sequential)):
         parts = model.layers if isinstance(model, MLP) else model.modules
@@ -248,7 +251,9 @@ def layers_of(model: object) -> list[Any]:
 # ---- accuracy and confusion matrix
 
 
-def accuracy(scores: Iterable[Any], labels: Iterable[int], threshold: float = 0.0) -> float:
+def accuracy(
+    scores: Iterable[Numbers], labels: Iterable[SupportsFloat], threshold: float = 0.0
+) -> float:
     """The fraction of examples whose predicted class equals the label; see `confusion`.
 
     >>> accuracy([Value(2.0), Value(-1.0), Value(0.5)], [1, -1, -1])
@@ -259,7 +264,10 @@ def accuracy(scores: Iterable[Any], labels: Iterable[int], threshold: float = 0.
 
 
 def confusion(
-    scores: Iterable[Any], labels: Iterable[int], classes: int = 2, threshold: float = 0.0
+    scores: Iterable[Numbers],
+    labels: Iterable[SupportsFloat],
+    classes: int = 2,
+    threshold: float = 0.0,
 ) -> list[list[int]]:
     """A table of counts: row i, column j counts the examples of class i predicted as class j.
 

@@ -21,16 +21,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from numbers import Real
 from threading import RLock
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, TypeAlias
 
-from micrograd.core.numbers import as_number
+from micrograd.core.numbers import Number, as_number
 
 __all__ = ["SGD", "Adam", "AdamW", "Optimizer", "clip_grad_norm", "cosine", "linear"]
 
 Schedule = Callable[[float], float]
+
+
+class Parameter(Protocol):
+    """What an optimizer updates."""
+
+    data: Number
+    grad: Number
+
+
+Given: TypeAlias = Iterable[Parameter | tuple[str, Parameter]]
 
 # Held while parameters move to other storage, a row is updated, or a function is recorded.
 one_at_a_time = RLock()
@@ -57,16 +67,16 @@ class Optimizer:
     # What each setting must be below; all are at least 0.
     _settings: ClassVar = {"lr": math.inf, "weight_decay": math.inf}
 
-    def __init__(self, parameters: Iterable[Any], lr: float, weight_decay: float = 0) -> None:
+    def __init__(self, parameters: Given, lr: float, weight_decay: float = 0) -> None:
         rules = type(self)._update, type(self)._decayed
         are_ours = all(rule.__module__ == __name__ for rule in rules)
         self._parameters = Parameters(parameters, type(self).__name__, at_once=are_ours)
-        self.parameters: tuple[Any, ...] = self._parameters.all
+        self.parameters: tuple[Parameter, ...] = self._parameters.all
         self.lr = lr
         self.weight_decay = weight_decay
         self.steps = 0
         self._checked()
-        self._now: tuple[Any, ...] = ()  # the numbers of this step, see `_numbers`
+        self._now: tuple[Number, ...] = ()  # the numbers of this step, see `_numbers`
 
     def _checked(self) -> tuple[Any, ...]:
         # The settings, which may be changed between steps; each step checks them. The first is lr.
@@ -105,10 +115,10 @@ class Optimizer:
     def _state(self, name: str) -> Any:
         return self._parameters.state(name)
 
-    def _decayed(self, p: Any, g: Any) -> Any:
+    def _decayed(self, p: Parameter, g: Number) -> Number:
         return g + self.weight_decay * p.data if self.weight_decay else g
 
-    def _update(self, i: Any, p: Any, g: Any) -> None:
+    def _update(self, i: int | slice, p: Parameter, g: Number) -> None:
         raise NotImplementedError(f"{type(self).__name__} must define _update(i, p, g)")
 
     def _update_all(self) -> None:
@@ -142,7 +152,7 @@ class SGD(Optimizer):
 
     def __init__(
         self,
-        parameters: Iterable[Any],
+        parameters: Given,
         lr: float = 1e-3,
         momentum: float = 0,
         *,
@@ -158,7 +168,7 @@ class SGD(Optimizer):
             raise ValueError("nesterov needs momentum > 0, got momentum=0")
         return *super()._checked(), self.nesterov
 
-    def _update(self, i: Any, p: Any, g: Any) -> None:
+    def _update(self, i: int | slice, p: Parameter, g: Number) -> None:
         [lr] = self._now
         if self.momentum:
             v = self._state("v")
@@ -195,7 +205,7 @@ class Adam(Optimizer):
 
     def __init__(
         self,
-        parameters: Iterable[Any],
+        parameters: Given,
         lr: float = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
@@ -209,7 +219,7 @@ class Adam(Optimizer):
         beta1, beta2 = self.betas
         return self.lr, 1 - beta1**step, 1 - beta2**step
 
-    def _update(self, i: Any, p: Any, g: Any) -> None:
+    def _update(self, i: int | slice, p: Parameter, g: Number) -> None:
         beta1, beta2 = self.betas
         lr, part1, part2 = self._now
         m, s = self._state("m"), self._state("s")
@@ -238,7 +248,7 @@ class AdamW(Adam):
 
     def __init__(
         self,
-        parameters: Iterable[Any],
+        parameters: Given,
         lr: float = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
@@ -246,12 +256,12 @@ class AdamW(Adam):
     ) -> None:
         super().__init__(parameters, lr, betas, eps, weight_decay)
 
-    def _decayed(self, p: Any, g: Any) -> Any:
+    def _decayed(self, p: Parameter, g: Number) -> Number:
         p.data -= self._now[0] * self.weight_decay * p.data
         return g
 
 
-def clip_grad_norm(parameters: Iterable[Any], max_norm: float) -> float:
+def clip_grad_norm(parameters: Given, max_norm: float) -> float:
     """The joint norm of all gradients; if it exceeds max_norm, they are scaled to that norm.
 
         norm = sqrt(sum of g^2)        g = g max_norm / norm   if norm > max_norm
@@ -337,7 +347,7 @@ class Parameters:
     of all of them, the `row`. An update rule that works on arrays (`at_once`) updates it like one.
     """
 
-    def __init__(self, given: Any, user: str, at_once: bool = False) -> None:
+    def __init__(self, given: Given, user: str, at_once: bool = False) -> None:
         found: dict[int, tuple[str, Any]] = {}  # the key is the id
         fix = "pass model.parameters()"
         for name, p in _pairs(given if isinstance(given, Iterable) else [given]):
@@ -377,7 +387,7 @@ class Parameters:
             self._states[name] = self._arranged([0.0] * len(self.all))
         return self._states[name]
 
-    def quietly(self) -> Any:
+    def quietly(self) -> AbstractContextManager[object]:
         """A context in which arithmetic on the row overflows without a warning, as with floats."""
         if self.row is None:
             return nullcontext()

@@ -17,7 +17,7 @@ from typing import Any
 Number = Any  # a float, or anything that supports the same arithmetic
 
 
-def as_number(x: Any, like: Number = 0.0) -> Number:
+def as_number(x: Number, like: Number = 0.0) -> Number:
     """The real number x, of the same kind as `like`; NotImplemented for text, arrays and the rest.
 
     Python's and NumPy's numbers become floats; but an integer becomes a fraction beside a fraction,
@@ -38,7 +38,7 @@ def as_number(x: Any, like: Number = 0.0) -> Number:
     return x if isinstance(x, numbers.Number) and not is_complex else NotImplemented
 
 
-def where(condition: Any, a: Any, b: Any) -> Any:
+def where(condition: object, a: Number, b: Number) -> Number:
     """`a` if the condition holds, else `b`; operations use this function instead of `if`.
 
     A bool picks one of them; any other condition, such as a traced one, must have `.where(a, b)`.
@@ -82,7 +82,9 @@ def relu(x: Number) -> Number:
     return x.relu() if hasattr(x, "relu") else where(x < 0, 0, x)
 
 
-def _extreme(name: str, wins: Callable[[Any, Any], Any]) -> Callable[[Number, Number], Number]:
+def _extreme(
+    name: str, wins: Callable[[Number, Number], object]
+) -> Callable[[Number, Number], Number]:
     def function(x: Number, y: Number) -> Number:
         if isinstance(x, float) and isinstance(y, float):
             return x if wins(x, y) or x != x else y  # only NaN differs from itself

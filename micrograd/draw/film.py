@@ -35,11 +35,15 @@ MOST_MOVING = 100  # pictures with something on its way, in the whole film
 INCH = 96  # pixels
 LETTER = 0.1  # inches: more than the mean width of a letter of a caption
 BACKWARD = f'[dir=back color="{LIGHT["gradient"]}" penwidth=2]'
-Picture = Any  # an array of shape (height, width, 3)
+Picture = Any  # of shape (height, width, 3)
 
 
 def backward_film(
-    root: Value, names: Mapping[str, Any] | None = None, rankdir: str = "LR", *, dark: bool = False
+    root: Value,
+    names: Mapping[str, object] | None = None,
+    rankdir: str = "LR",
+    *,
+    dark: bool = False,
 ) -> bytes:
     """An animated GIF of the backward pass from `root`, in which all gradients begin at 0.
 
@@ -64,7 +68,7 @@ def backward_film(
 
 
 def _pictures(
-    root: Value, names: Mapping[str, Any] | None, rankdir: str, dark: bool
+    root: Value, names: Mapping[str, object] | None, rankdir: str, dark: bool
 ) -> Iterator[tuple[Picture, int]]:
     # The pictures, each with its milliseconds. Gradients are known at first, because each card has
     # its largest size then; later the closures compute them again.

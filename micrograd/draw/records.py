@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from micrograd.core.numbers import Number
 from micrograd.engine import Value
 
 
@@ -43,11 +44,11 @@ class Box(NamedTuple):
     level: str = "op"
     op: str = ""
     operands: tuple[str, ...] = ()
-    data: Any = ()
-    grad: Any = ()
+    data: Number = ()
+    grad: Number = ()
     parent: str = ""
     nodes: tuple[str, ...] = ()
-    weights: tuple[Any, ...] = ()
+    weights: tuple[Number, ...] = ()
     shape: tuple[int, ...] = ()
     details: tuple[str, ...] = ()
 
@@ -67,7 +68,7 @@ class Box(NamedTuple):
         return any(map(_is_nonzero, self.grad if isinstance(self.grad, tuple) else (self.grad,)))
 
 
-def _is_nonzero(grad: Any) -> bool:
+def _is_nonzero(grad: Number) -> bool:
     return grad is not None and (not isinstance(grad, (int, float)) or grad != 0)
 
 

@@ -214,7 +214,7 @@ def near(found: float, expected: float, tolerance: float = TOLERANCE) -> bool:
 # ---- Facts about classes and objects
 
 
-def is_ours(kind: Any) -> bool:
+def is_ours(kind: object) -> bool:
     """Whether something is the class of this package, or one that inherits from it."""
     return isinstance(kind, type) and issubclass(kind, Value)
 
@@ -236,7 +236,7 @@ def printable(text: str) -> str:
     return "".join(letters)[:LONGEST]
 
 
-def shown(x: Any, most: int) -> str:
+def shown(x: object, most: int) -> str:
     """The text of an object, cut to `most` characters."""
     try:
         return printable(re.sub(r" at 0x[0-9a-fA-F]+>", ">", str(x))[:most])

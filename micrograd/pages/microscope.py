@@ -35,13 +35,14 @@ from micrograd.core.tracing import resumed
 from micrograd.draw.calls import Call, calls, noted, path_of
 from micrograd.engine import Value, topological_order
 from micrograd.losses import cross_entropy
+from micrograd.module import Module
 from micrograd.optim import Adam, Optimizer
 from micrograd.pages.page import Page
 from micrograd.pages.pieces import as_number, recorded_update, state_of
 
 
 def microscope(
-    model: Any,
+    model: Module,
     tokens: Sequence[str],
     texts: Sequence[Sequence[str]],
     optimizer: Optimizer | None = None,
@@ -82,7 +83,7 @@ def microscope(
         "called": [name for name, _ in model.named_parameters()],
         "start": {"trained": _packed(weights, float), "untrained": _packed(before, float)},
         "optimizer": recorded_update(optimizer) | state | {"name": type(optimizer).__name__},
-        **_program(model.logits, parameters, 1 + max(map(len, codes)), len(tokens)),
+        **_program(model.logits, parameters, 1 + max(map(len, codes)), len(tokens)),  # type: ignore[attr-defined]
     }
     about = f"a page on a model of {len(weights):,} parameters"
     return Page("microscope", data, about, 900, title, language)

@@ -20,7 +20,7 @@ from itertools import pairwise
 from typing import Any
 
 from micrograd.core.node import innermost
-from micrograd.core.shapes import flat
+from micrograd.core.shapes import Model, Numbers, flat
 from micrograd.engine import Value, topological_order
 from micrograd.losses import binary_cross_entropy, cross_entropy, hinge, squared_error
 from micrograd.nn import ACTIVATIONS, MLP, Layer, Module, Neuron
@@ -40,9 +40,9 @@ KNOWN: dict[Callable[..., Value], tuple[str, str]] = {
 
 
 def playground(
-    model: Any = None,
-    X: Any = None,
-    y: Any = None,
+    model: Model | None = None,
+    X: Numbers | None = None,
+    y: Numbers | None = None,
     loss: Callable[[Any, Any], Value] | None = None,
     names: Sequence[str] | None = None,
     optimizer: Optimizer | None = None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from typing import Any
@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from micrograd.core.numbers import Number
+from micrograd.core.shapes import Model, Numbers
 from micrograd.draw.film import animated_gif
 from micrograd.draw.network import layers_with_outputs
 from micrograd.engine import Value
@@ -76,14 +78,14 @@ class History:
         unit: what is counted from one record to the next, such as "epoch".
     """
 
-    model: Callable[[Any], Any]
-    X: Any
-    y: Any
+    model: Model
+    X: Numbers
+    y: Numbers
     _: KW_ONLY
-    X_validation: Any = None
-    y_validation: Any = None
+    X_validation: Numbers | None = None
+    y_validation: Numbers | None = None
     names: Sequence[str] | None = None
-    true_boundary: Any = ()
+    true_boundary: Numbers = ()
     title: str = ""
     unit: str = "step"
 
@@ -99,7 +101,7 @@ class History:
         self._map_plane = Plane(self.scene.everywhere, min(16, side)) if side >= 6 else None
         self._every, self._kept = 1, list[Frame]()
 
-    def record(self, loss: Any = None, validation_loss: Any = None) -> None:
+    def record(self, loss: Number = None, validation_loss: Number = None) -> None:
         """Adds a frame with the current model, its gradients and the losses (numbers or Values).
 
         Raises:
@@ -112,7 +114,7 @@ class History:
         self._kept = [*(kept for kept in self._kept if kept.step % self._every == 0), frame]
 
     def _frame(
-        self, loss: Any = None, validation_loss: Any = None, gradients: Array | None = None
+        self, loss: Number = None, validation_loss: Number = None, gradients: Array | None = None
     ) -> Frame:
         scene, maps = self.scene, None
         losses = floats([loss, validation_loss], 2)[:, 0].tolist()
@@ -131,7 +133,7 @@ class History:
         step, weights = self._kept[-1].step + 1 if self._kept else 0, self._numbers("data")
         return Frame(step, training, validation, on_grid, maps, weights, gradients)
 
-    def _outputs(self, point: Any) -> list[Value]:
+    def _outputs(self, point: Numbers) -> list[Value]:
         # The output of each neuron after its activation, layer by layer.
         return [x for *_, outputs in layers_with_outputs(self._stages, point) for x in outputs]
 
