@@ -102,9 +102,7 @@ class Copy(np.ndarray[Any, Any]):
             raise ValueError(f"A.data and A.grad are copies, which change no Value of A: {fix}")
         super().__setitem__(key, value)
 
-    def __array_wrap__(
-        self, array: NDArray[Any], context: object = None, return_scalar: bool = False
-    ) -> Any:
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         return array[()] if return_scalar else array  # results are ordinary arrays
 
     def __repr__(self) -> str:

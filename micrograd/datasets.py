@@ -21,7 +21,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from micrograd.core.shapes import plain
+from micrograd.core.shapes import Numbers, plain
 
 Points = tuple[list[list[float]], list[int]]
 Arrays = tuple[Any, Any]
@@ -141,7 +141,9 @@ def _classes(
 # ---- 2. Mini-batches
 
 
-def batches(X: Any, y: Any, size: int, shuffle: bool = True, seed: int = 0) -> Iterator[Arrays]:
+def batches(
+    X: Numbers, y: Numbers, size: int, shuffle: bool = True, seed: int = 0
+) -> Iterator[tuple[Any, Any]]:
     """The examples of one epoch in mini-batches of `size`; the last one may be smaller.
 
     Batches of arrays and tables are arrays; batches of other sequences are lists. The order depends
@@ -153,15 +155,15 @@ def batches(X: Any, y: Any, size: int, shuffle: bool = True, seed: int = 0) -> I
     >>> list(batches([[1], [2], [3]], [0, 1, 0], size=2, shuffle=False))
     [([[1], [2]], [0, 1]), ([[3]], [0])]
     """
-    X, y = plain(X), plain(y)
-    if len(X) != len(y) or not len(X) or size < 1:
-        got = f"got {len(X)} examples, {len(y)} targets and size={size}"
+    xs, ys = plain(X), plain(y)
+    if len(xs) != len(ys) or not len(xs) or size < 1:
+        got = f"got {len(xs)} examples, {len(ys)} targets and size={size}"
         raise ValueError(f"batches expects a target for each example, and a size >= 1, {got}")
-    order = list(range(len(X)))
+    order = list(range(len(xs)))
     if shuffle:
         random.Random(seed).shuffle(order)
     parts = (order[start : start + size] for start in range(0, len(order), size))
-    return ((_chosen(X, part), _chosen(y, part)) for part in parts)
+    return ((_chosen(xs, part), _chosen(ys, part)) for part in parts)
 
 
 def _chosen(X: Any, part: list[int]) -> Any:

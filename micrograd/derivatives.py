@@ -203,9 +203,7 @@ def vjp(output: Numbers, upstream: Numbers = 1) -> Derivatives:
 
 
 def jacobian(
-    outputs: Numbers | Callable[..., Numbers],
-    inputs: Iterable[Number],
-    mode: str = "reverse",
+    outputs: Numbers | Callable[..., Numbers], inputs: Iterable[Number], mode: str = "reverse"
 ) -> list[list[Number]]:
     """The derivatives of all outputs (rows) with respect to all inputs (columns).
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, SupportsFloat
+from typing import TYPE_CHECKING, Any
 
 from micrograd.core.shapes import Model, Numbers, fix_of, plain, shape_of, without_nan
 from micrograd.engine import Value
@@ -251,9 +251,7 @@ def layers_of(model: Model) -> list[Model]:
 # ---- accuracy and confusion matrix
 
 
-def accuracy(
-    scores: Iterable[Numbers], labels: Iterable[SupportsFloat], threshold: float = 0.0
-) -> float:
+def accuracy(scores: Iterable[Numbers], labels: Iterable[float], threshold: float = 0.0) -> float:
     """The fraction of examples whose predicted class equals the label; see `confusion`.
 
     >>> accuracy([Value(2.0), Value(-1.0), Value(0.5)], [1, -1, -1])
@@ -264,10 +262,7 @@ def accuracy(
 
 
 def confusion(
-    scores: Iterable[Numbers],
-    labels: Iterable[SupportsFloat],
-    classes: int = 2,
-    threshold: float = 0.0,
+    scores: Iterable[Numbers], labels: Iterable[float], classes: int = 2, threshold: float = 0.0
 ) -> list[list[int]]:
     """A table of counts: row i, column j counts the examples of class i predicted as class j.
 

@@ -53,9 +53,7 @@ def operation(op: str, fix: str = "") -> _Decorator:
         _, first = compute(*[SimpleNamespace(data=1.0)] * arity)
         shared = None if first.__closure__ or first.__defaults__ else first
 
-        def binary(
-            a: Node, b: Number
-        ) -> Any:  # does what `record` does, without the cost of a call
+        def binary(a: Node, b: Any) -> Any:  # does what `record` does, without the cost of a call
             if not isinstance(b, Node):
                 b = as_operand(b, a, op)
                 if b is NotImplemented:

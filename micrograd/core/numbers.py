@@ -82,9 +82,7 @@ def relu(x: Number) -> Number:
     return x.relu() if hasattr(x, "relu") else where(x < 0, 0, x)
 
 
-def _extreme(
-    name: str, wins: Callable[[Number, Number], object]
-) -> Callable[[Number, Number], Number]:
+def _extreme(name: str, wins: Callable[[Any, Any], Any]) -> Callable[[Number, Number], Number]:
     def function(x: Number, y: Number) -> Number:
         if isinstance(x, float) and isinstance(y, float):
             return x if wins(x, y) or x != x else y  # only NaN differs from itself

@@ -23,7 +23,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, SupportsIndex
 
 from micrograd.core import node
 from micrograd.core.node import Node, Output, as_operand, operations, record
@@ -230,7 +230,7 @@ def resumed() -> Iterator[None]:
         paused.set(before)
 
 
-def take(table: Any, index: Any) -> Any:
+def take(table: Any, index: SupportsIndex) -> Any:
     """`table[index]` for 0 <= index < len(table), also for a traced index.
 
     Raises IndexError if the index is out of range (negative ones do not count from the end), and

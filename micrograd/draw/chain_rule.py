@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 from micrograd.core.node import innermost
-from micrograd.core.numbers import Number
 from micrograd.derivatives import jvp, local_derivatives
 from micrograd.draw.formulas import TIMES, UNKNOWN, number, partial, shape_text
 from micrograd.draw.records import Box, Graph
@@ -79,7 +78,7 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
     """
     value_of = drawn.value_of
     box_of = {node.name: node for node in drawn.nodes}
-    local: dict[str, Sequence[Number]] = {}  # of each operand; not for boxes of many numbers
+    local: dict[str, Sequence[Any]] = {}  # of each operand; not for boxes of many numbers
     for name, value in value_of.items():
         node = box_of[name]
         if node.level == "neuron":
@@ -88,7 +87,7 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
         elif node.op == value._op:
             local[name] = _known_derivatives(value)
 
-    received: dict[str, list[Number]] = {}
+    received: dict[str, list[Any]] = {}
     for name, node in box_of.items():
         for i, operand in enumerate(node.operands):
             share = (local[name][i] or 0) * node.grad if name in local else math.nan
@@ -98,7 +97,7 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
     if any(box_of[x].op and box_of[x].has_gradient for x in dotted):
         dotted = {*received}  # a leaf may have accumulated, but this is of other data
 
-    def row(d: Number, operand: str, node: str) -> list[Piece]:
+    def row(d: Any, operand: str, node: str) -> list[Piece]:
         along = operand if forward else node
         if box_of[operand].kind == "constant" or along not in value_of:
             return []
@@ -151,7 +150,7 @@ def _matrix_text(matrix: Any) -> str:
     return f"[{rows}]".replace(" ", "\xa0")
 
 
-def _add_up(shares: Sequence[Number], grad: Number) -> bool:
+def _add_up(shares: Sequence[Any], grad: Any) -> bool:
     # True if it is unknown. A drawing shows four digits.
     try:
         return not 10_000 * abs(sum(shares) - grad) > sum(map(abs, shares)) + abs(grad)
@@ -213,7 +212,7 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[str, str]) -> Rules:
     return {node.name: [row(node, i) for i in range(len(node.operands))] for node in with_rules}
 
 
-def _known_derivatives(value: Value) -> Sequence[Number]:
+def _known_derivatives(value: Value) -> Sequence[Any]:
     # There is no derivative at sqrt(0), for example, and another engine may not tell it.
     try:
         return local_derivatives(value)
@@ -221,9 +220,9 @@ def _known_derivatives(value: Value) -> Sequence[Number]:
         return [math.nan] * len(value._prev)
 
 
-def _through(inside: Sequence[Value], operands: Sequence[Value | None]) -> list[Number]:
+def _through(inside: Sequence[Value], operands: Sequence[Value | None]) -> list[Any]:
     # d output / d operand for each operand of a neuron, by reverse mode; None where it is repeated.
-    adjoint: dict[Value | None, Number] = {inside[-1]: 1}
+    adjoint: dict[Value | None, Any] = {inside[-1]: 1}
     for value in reversed(inside):
         for d, operand in zip(local_derivatives(value), value._prev, strict=True):
             adjoint[operand] = adjoint.get(operand, 0) + d * adjoint[value]

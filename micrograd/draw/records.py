@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from micrograd.core.numbers import Number
 from micrograd.engine import Value
 
 
@@ -44,11 +43,11 @@ class Box(NamedTuple):
     level: str = "op"
     op: str = ""
     operands: tuple[str, ...] = ()
-    data: Number = ()
-    grad: Number = ()
+    data: Any = ()
+    grad: Any = ()
     parent: str = ""
     nodes: tuple[str, ...] = ()
-    weights: tuple[Number, ...] = ()
+    weights: tuple[Any, ...] = ()
     shape: tuple[int, ...] = ()
     details: tuple[str, ...] = ()
 
@@ -68,7 +67,7 @@ class Box(NamedTuple):
         return any(map(_is_nonzero, self.grad if isinstance(self.grad, tuple) else (self.grad,)))
 
 
-def _is_nonzero(grad: Number) -> bool:
+def _is_nonzero(grad: Any) -> bool:
     return grad is not None and (not isinstance(grad, (int, float)) or grad != 0)
 
 

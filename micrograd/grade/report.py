@@ -20,15 +20,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from micrograd.grade.checking import grouped
 from micrograd.grade.points import POINTS, earned, meaning, shown
 from micrograd.grade.programs import OURS, STATUSES, TASKS, Check, task_of
 from micrograd.pages.page import html_page
-
-if TYPE_CHECKING:
-    from micrograd.draw.render import Digraph
 
 WIDTH = 80  # columns of a report
 EXPLAINED = 2  # mistakes: the first one must stay visible on a screen of 24 lines
@@ -312,7 +309,7 @@ def svg_of(check: Check) -> str:
     return f'<figure role="img" aria-label="The graph of this program">{svg}</figure>'
 
 
-def drawing(program: str, found: Mapping[str, Mapping[str, object]]) -> Digraph | None:
+def drawing(program: str, found: Mapping[str, Mapping[str, object]]) -> Any:
     """The graph of a program: the right numbers, and in red the wrong ones that were found.
 
     Args:

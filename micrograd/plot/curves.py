@@ -13,7 +13,6 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from micrograd.core.numbers import Number
 from micrograd.core.shapes import Model, Numbers
 from micrograd.plot.boundary import decision_boundary, figure_size
 from micrograd.plot.figure import NotebookFigure, as_label, class_shades, style_axes, theme_of
@@ -23,7 +22,7 @@ STYLES = {  # colour and width; where two curves agree, the thin one lies on the
     "training": ("ink", 1.4),
     "validation": ("frame", 3.2),
 }
-Curves = Mapping[str, Sequence[Number]]
+Curves = Mapping[str, Sequence[Numbers | None]]
 
 
 def draw_curves(
@@ -78,7 +77,7 @@ def draw_curves(
         ax.legend(loc=corner, frameon=False, labelcolor=theme["ink"], fontsize="small")
 
 
-def loss_curve(losses: Sequence[Number], *, ax: Axes | None = None, dark: bool = False) -> Axes:
+def loss_curve(losses: Sequence[Numbers], *, ax: Axes | None = None, dark: bool = False) -> Axes:
     """Axes with the losses (numbers or Values) over the steps, and the last loss above them.
 
     `ax` and `dark` are as in `decision_boundary`.
@@ -133,7 +132,7 @@ def training_figure(
     predict: Model,
     X: Numbers,
     y: Numbers,
-    losses: Sequence[Number],
+    losses: Sequence[Numbers],
     *,
     names: Sequence[str] | None = None,
     dark: bool = False,

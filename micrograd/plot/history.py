@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from micrograd.core.numbers import Number
 from micrograd.core.shapes import Model, Numbers
 from micrograd.draw.film import animated_gif
 from micrograd.draw.network import layers_with_outputs
@@ -101,7 +100,7 @@ class History:
         self._map_plane = Plane(self.scene.everywhere, min(16, side)) if side >= 6 else None
         self._every, self._kept = 1, list[Frame]()
 
-    def record(self, loss: Number = None, validation_loss: Number = None) -> None:
+    def record(self, loss: Numbers | None = None, validation_loss: Numbers | None = None) -> None:
         """Adds a frame with the current model, its gradients and the losses (numbers or Values).
 
         Raises:
@@ -114,7 +113,7 @@ class History:
         self._kept = [*(kept for kept in self._kept if kept.step % self._every == 0), frame]
 
     def _frame(
-        self, loss: Number = None, validation_loss: Number = None, gradients: Array | None = None
+        self, loss: Any = None, validation_loss: Any = None, gradients: Array | None = None
     ) -> Frame:
         scene, maps = self.scene, None
         losses = floats([loss, validation_loss], 2)[:, 0].tolist()
