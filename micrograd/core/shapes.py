@@ -19,8 +19,8 @@ class Table(Protocol):
 
 
 # A number or a Value, or a nested list, an array or a table of these.
-Numbers: TypeAlias = "SupportsFloat | Sequence[Numbers] | Table"
-Model: TypeAlias = "Callable[[Any], Numbers]"  # or a layer: takes one example, or several
+Numbers: TypeAlias = SupportsFloat | Sequence["Numbers"] | Table
+Model: TypeAlias = Callable[[Any], Numbers]  # or a layer: takes one example, or several
 
 
 def plain(x: object) -> Any:
