@@ -170,9 +170,8 @@ class Value(Node):
 
         return abs(a.data), _backward
 
-    __rsub__, __rmul__, __rtruediv__ = map(
-        reflected, (sub, mul, truediv)
-    )  # what Python calls for 2 - a
+    # What Python calls for 2 - a.
+    __rsub__, __rmul__, __rtruediv__ = map(reflected, (sub, mul, truediv))
     __rpow__ = reflected(pow)
 
     def __radd__(self, other: SupportsFloat) -> Value:

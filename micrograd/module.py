@@ -147,6 +147,7 @@ class PerExample(Module, Generic[Out]):
     """
 
     n_out: int | None = None  # set where one output is a Value instead of a list of one
+    gives_array = False  # whether the outputs of one example are an array, as those of a batch are
 
     @overload
     def __call__(self, x: Sequence[Sequence[SupportsFloat]], /) -> ValueArray: ...
@@ -169,7 +170,13 @@ class PerExample(Module, Generic[Out]):
         out = self.forward(values)
         if out is not values:
             _note(out, self, values)
-        return out
+        return array_of(out) if self.gives_array and isinstance(out, list) else out
+
+
+class ArrayModule(PerExample["ValueArray"]):
+    """A PerExample that returns an array: `relu()`, `data` and `grad` work without a batch, too."""
+
+    gives_array = True
 
 
 def inputs_of(x: object) -> Any:

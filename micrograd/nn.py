@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from micrograd.core.shapes import Model, Numbers, fix_of, plain, shape_of, without_nan
 from micrograd.engine import Value
+from micrograd.module import ArrayModule, PerExample, array_of, inputs_of
 from micrograd.module import Module as Module
-from micrograd.module import PerExample, array_of, inputs_of
 
 if TYPE_CHECKING:
-    from micrograd.arrays import ValueArray
+    pass
 
 ACTIVATIONS: dict[str, Callable[[Value], Value]] = {
     "relu": Value.relu,
@@ -129,14 +129,7 @@ class MLP(PerExample[Any]):
         return f"MLP of [{', '.join(str(layer) for layer in self.layers)}]"
 
 
-class _ArrayModule(PerExample["ValueArray"]):
-    # Lists of outputs become arrays: relu(), data and grad work for one example as for a batch.
-    def __call__(self, x: Numbers, *more: object) -> ValueArray:
-        out: Any = super().__call__(x, *more)
-        return array_of(out) if isinstance(out, list) else out
-
-
-class Linear(_ArrayModule):
+class Linear(ArrayModule):
     """The affine map y = W x + b; its output is an array of Values.
 
     As in PyTorch, `weight`, an array of Values of shape (n_out, n_in), and `bias`, an array of
@@ -168,7 +161,7 @@ class Linear(_ArrayModule):
         return f"Linear({n_in}, {n_out})"
 
 
-class Activation(_ArrayModule):
+class Activation(ArrayModule):
     """A module that applies 'relu', 'tanh', 'sigmoid' or 'linear' to each of its inputs.
 
     >>> Activation("relu")([Value(-1.0), Value(2.0)]).data
@@ -203,13 +196,15 @@ class Sigmoid(Activation):
     """1 / (1 + e^-x) for each input x."""
 
 
-class Sequential(_ArrayModule):
+class Sequential(PerExample[Any]):
     """Modules in sequence: each is called with the output of the one before it.
 
     >>> model = Sequential(Linear(2, 8), Activation("tanh"), Linear(8, 1))
     >>> len(model.parameters()), len(model([0.5, -0.5]))
     (33, 1)
     """
+
+    gives_array = True
 
     def __init__(self, *modules: Model) -> None:
         if not all(map(callable, modules)):

@@ -56,10 +56,8 @@ def _function(name: str, of_float: Callable[[float], float]) -> Callable[[Number
             return getattr(x, name)()
         if isinstance(as_number(x), float):  # a NumPy number that was assigned to .data
             return of_float(float(x))
-        only = (
-            "it has + - * /, integer powers, abs, relu, maximum, minimum; convert it with float()"
-        )
-        raise TypeError(f"{name} is not defined for {x!r}: {only}")
+        has = "it has + - * /, integer powers, abs, relu, maximum, minimum; convert it with float()"
+        raise TypeError(f"{name} is not defined for {x!r}: {has}")
 
     return function
 

@@ -20,7 +20,7 @@ class Table(Protocol):
 
 # A number or a Value, or a nested list, an array or a table of these.
 Numbers: TypeAlias = SupportsFloat | Sequence["Numbers"] | Table
-Model: TypeAlias = Callable[[Any], Numbers]  # or a layer: takes one example, or several
+Model: TypeAlias = Callable[[Any], Numbers]  # takes one example, or several
 
 
 def plain(x: object) -> Any:

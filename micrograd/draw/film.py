@@ -40,7 +40,7 @@ Picture = Any  # of shape (height, width, 3)
 
 def backward_film(
     root: Value,
-    names: Mapping[str, object] | None = None,
+    names: Mapping[str, Any] | None = None,
     rankdir: str = "LR",
     *,
     dark: bool = False,
@@ -68,7 +68,7 @@ def backward_film(
 
 
 def _pictures(
-    root: Value, names: Mapping[str, object] | None, rankdir: str, dark: bool
+    root: Value, names: Mapping[str, Any] | None, rankdir: str, dark: bool
 ) -> Iterator[tuple[Picture, int]]:
     # The pictures, each with its milliseconds. Gradients are known at first, because each card has
     # its largest size then; later the closures compute them again.

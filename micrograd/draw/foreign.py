@@ -87,7 +87,7 @@ def _kept(node: object, what: str) -> Any:
     return getattr(node, name) if name else None
 
 
-def as_ours(root: object, *others: object) -> list[Any]:
+def as_ours(root: Any, *others: object) -> list[Any]:
     """The root and other arguments, in which each node of another engine is replaced by a Value.
 
     Nodes that do not lead to the root stay as they are. If no root is foreign, everything does.
@@ -100,8 +100,7 @@ def as_ours(root: object, *others: object) -> list[Any]:
         TypeError: the data of a node is not a real number.
         ValueError: the graph has a cycle.
     """
-    roots: Any = root
-    roots = roots.tolist() if is_array(root) else root
+    roots = root.tolist() if is_array(root) else root
     foreign = [x for x in (roots if isinstance(roots, (list, tuple)) else [root]) if is_foreign(x)]
     if not foreign:
         return [root, *others]

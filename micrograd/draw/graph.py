@@ -34,9 +34,7 @@ LARGEST = 2000  # nodes: about 3 MB of SVG, and a layout that takes seconds
 FARTHEST = 40_000  # columns that all arrows cross together: more would take Graphviz minutes
 
 
-def graph(
-    *results: object, names: Mapping[str, object] | None = None, parameters: object = ()
-) -> Graph:
+def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: object = ()) -> Graph:
     """The records of all nodes that lead to the results.
 
     A leaf is a constant if it was a plain number beside an operator, a parameter if a model in

@@ -129,9 +129,7 @@ def _columns(model: Module, x: Any) -> list[_Column]:
     return [_Column("input", len(columns[0].weights[0]), outputs=given), *columns]
 
 
-def layers_with_outputs(
-    layers: list[Model], x: Numbers | None
-) -> list[tuple[str, list[Any], list[Any]]]:
+def layers_with_outputs(layers: list[Model], x: Any) -> list[tuple[str, list[Any], list[Any]]]:
     """For each layer of neurons its activation, its neurons and, if x is given, their outputs."""
     found: list[tuple[str, list[Any], list[Any]]] = []
     for layer in layers:

@@ -52,11 +52,7 @@ MAY_REFUSE = {"a ** b", "2.0 ** a"}  # the lecture's __pow__ takes plain exponen
 
 
 def checks_of(graded: GradedClass, rows: Iterable[Row] | None = None) -> Iterator[Check]:
-    """The checks of a class in the order of the plan, each run on demand.
-
-    Args:
-        graded: the class.
-        rows: the rows to check; by default the whole plan.
+    """The checks of a class, each run on demand: these rows of the plan, or all of them in order.
 
     >>> from micrograd.grade.programs import OURS
     >>> next(checks_of(OURS)).name

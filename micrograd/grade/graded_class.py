@@ -20,11 +20,11 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from micrograd.draw.foreign import LOOKED_FOR
 from micrograd.engine import Value
 
 ALIASES = {  # names that learners use instead of the lecture's
-    "data": ("value", "val", "v", "x", "_data", "_value", "number", "scalar"),
-    "grad": ("gradient", "g", "_grad", "_gradient", "derivative", "adjoint", "dv"),
+    "data": LOOKED_FOR["data"], "grad": LOOKED_FOR["grad"],
     "backward": ("backprop", "backpropagate", "back_propagate", "back_prop", "back",
                  "backpropagation", "backward_pass", "run_backward", "compute_gradients"),
 }  # fmt: skip

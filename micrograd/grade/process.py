@@ -253,9 +253,8 @@ def _cells(path: Path, name: str) -> Iterator[Statement]:
         if cell["cell_type"] != "code":
             continue
         # IPython's commands become `pass`, and the code of other languages nothing.
-        source = re.sub(
-            r"\A\s*%%(?!(time|timeit|capture|prun)\b)(?s:.*)", "", "".join(cell["source"])
-        )
+        text = "".join(cell["source"])
+        source = re.sub(r"\A\s*%%(?!(time|timeit|capture|prun)\b)(?s:.*)", "", text)
         source = re.sub(r"^([ \t]*)([%!?].*|[\w.]+\?+[ \t]*)$", r"\1pass", source, flags=re.M)
         place = f"cell {i} of {path.name}"
         linecache.cache[place] = (len(source), None, source.splitlines(), place)  # for tracebacks
@@ -296,9 +295,8 @@ def _names(node: ast.stmt) -> tuple[set[str], set[str]]:
     It changes a name whose attribute it sets, as in Value.tanh = tanh.
     """
     bound, used, code = set[str](), set[str](), ast.unparse(node)
-    if code.startswith(SETTINGS) or (
-        isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
-    ):
+    is_star = isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
+    if is_star or code.startswith(SETTINGS):
         bound.add("*")
     for part in ast.walk(node):
         if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):

@@ -12,7 +12,6 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba, to_rgba_array
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from numpy import ndarray
 
 from micrograd.core.files import ending_of, show, write_whole
 from micrograd.draw.tokens import DARK, LIGHT
@@ -22,7 +21,7 @@ MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")  # of classes: colour is not 
 Theme = Mapping[str, str]  # LIGHT or DARK
 
 
-def class_shades(theme: Theme) -> ndarray[Any, Any]:
+def class_shades(theme: Theme) -> Any:
     """The shade of the region of each class: its colour, mixed with the background."""
     fills = to_rgba_array([theme[f"class-{k}"] for k in range(len(MARKERS))])
     return 0.65 * to_rgba_array(theme["panel"]) + 0.35 * fills

@@ -116,17 +116,15 @@ class History:
         self, loss: Any = None, validation_loss: Any = None, gradients: Array | None = None
     ) -> Frame:
         scene, maps = self.scene, None
-        losses = floats([loss, validation_loss], 2)[:, 0].tolist()
+        given = floats([loss, validation_loss], 2)[:, 0].tolist()
+        losses = [x if math.isfinite(x) else None for x in given]
         places = [scene.plane.grid, scene.points, scene.tested]
         found = scores(self.model, np.concatenate(places), scene.outputs)
         on_grid, *at = np.split(found, np.cumsum(list(map(len, places)))[:-1])
         if self._map_plane is not None:
             maps = scores(self._outputs, self._map_plane.grid, self._neurons)
         training, validation = (
-            {
-                "loss": x if math.isfinite(x) else None,
-                "accuracy": accuracy(z, k) if len(k) else None,
-            }
+            {"loss": x, "accuracy": accuracy(z, k) if len(k) else None}
             for x, z, k in zip(losses, at, (scene.labels, scene.truth), strict=True)
         )
         step, weights = self._kept[-1].step + 1 if self._kept else 0, self._numbers("data")
@@ -215,12 +213,8 @@ class History:
         return animated_gif(pictures, [*[80] * (len(pictures) - 1), 2000])
 
     def _data(self) -> dict[str, Any]:
-        frames, scene, plane, curves = (
-            self.all_frames(),
-            self.scene,
-            self.scene.plane,
-            self.curves(),
-        )
+        frames, curves = self.all_frames(), self.curves()
+        scene, plane = self.scene, self.scene.plane
         packed, units = zip(*(_as_bytes(frame.scores) for frame in frames), strict=True)
         data: dict[str, Any] = {
             "steps": curves.pop("epochs"),
