@@ -62,6 +62,9 @@ class Optimizer:
     ...         v = self._state("v")
     ...         v[i] = 0.9 * v[i] + g
     ...         p.data -= self.lr * v[i]
+    >>> from micrograd.engine import Value
+    >>> HeavyBall([Value(3.0)], lr=0.1).parameters
+    (Value(data=3.0, grad=0),)
     """
 
     # What each setting must be below; all are at least 0.

@@ -230,10 +230,8 @@ def public_names(path):
     """Functions and classes of a file, and the methods of the classes, that do not begin with _."""
 
     def named(body, kinds):
-        for node in body:
-            if isinstance(node, kinds) and not node.name.startswith("_"):
-                if not any(ast.unparse(d) == "overload" for d in node.decorator_list):
-                    yield node
+        some = (node for node in body if isinstance(node, kinds) and not node.name.startswith("_"))
+        return [x for x in some if "overload" not in map(ast.unparse, x.decorator_list)]
 
     for node in named(tree_of(path).body, (ast.FunctionDef, ast.ClassDef)):
         yield node, node.name

@@ -42,6 +42,9 @@ def where(condition: object, a: Number, b: Number) -> Number:
     """`a` if the condition holds, else `b`; operations use this function instead of `if`.
 
     A bool picks one of them; any other condition, such as a traced one, must have `.where(a, b)`.
+
+    >>> where(2.0 > 1.0, "a", "b")
+    'a'
     """
     if hasattr(condition, "where"):
         return condition.where(a, b)

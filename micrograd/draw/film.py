@@ -35,15 +35,11 @@ MOST_MOVING = 100  # pictures with something on its way, in the whole film
 INCH = 96  # pixels
 LETTER = 0.1  # inches: more than the mean width of a letter of a caption
 BACKWARD = f'[dir=back color="{LIGHT["gradient"]}" penwidth=2]'
-Picture = Any  # of shape (height, width, 3)
+Picture = Any  # an array of shape (height, width, 3)
 
 
 def backward_film(
-    root: Value,
-    names: Mapping[str, Any] | None = None,
-    rankdir: str = "LR",
-    *,
-    dark: bool = False,
+    root: Value, names: Mapping[str, Any] | None = None, rankdir: str = "LR", *, dark: bool = False
 ) -> bytes:
     """An animated GIF of the backward pass from `root`, in which all gradients begin at 0.
 

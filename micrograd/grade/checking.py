@@ -157,9 +157,8 @@ def _compare(row: Row, program: str, graded: GradedClass) -> None:
     after = graded.observed(program)
     for name, x in forward.data.items():
         if str(after.data[name]) != str(x):  # as text, because it may be NaN
-            raise BrokenRule(
-                "untouched", *(_told("data", [name], y.data) for y in (forward, after))
-            )
+            told = (_told("data", [name], y.data) for y in (forward, after))
+            raise BrokenRule("untouched", *told)
     if row.mistake == "paths":
         few, many = (graded.calls(doublings) for doublings in (3, 12))
         if many > 20 * few:
@@ -376,9 +375,8 @@ def _has_same_cause(later: Check, group: Sequence[Check]) -> bool:
         return True
     if affects(later, "numbers"):
         return False
-    if first.operation in EXPRESSIONS and (
-        affects(first, "operation") or first.aspect == "inner operand"
-    ):
+    is_whole = affects(first, "operation") or first.aspect == "inner operand"
+    if is_whole and first.operation in EXPRESSIONS:
         return later.composed or bool(methods_in(first.operation) & methods_in(later.program))
     if affects(first, "reuse"):
         return later.composed or later.aspect not in ("value", "gradient", "chain rule")

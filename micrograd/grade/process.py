@@ -30,6 +30,7 @@ from itertools import chain
 from pathlib import Path
 from types import ModuleType
 
+from micrograd.core.files import FilePath
 from micrograd.grade.checking import checks_of
 from micrograd.grade.graded_class import BrokenRule, GradedClass, RaisedError, is_ours, printable
 from micrograd.grade.programs import Check, plan
@@ -53,9 +54,7 @@ PACKAGES = Path(__file__).resolve().parents[2]
 # ---- 1. Here: the process and what it has found
 
 
-def grade_file(
-    path: str | os.PathLike[str], seconds: float = 10.0, class_name: str = "Value"
-) -> Report:
+def grade_file(path: FilePath, seconds: float = 10.0, class_name: str = "Value") -> Report:
     r"""The report on a class in a file or a notebook, which runs in a separate process.
 
     Only the top-level statements that define the class run. If the file does not load, never ends,

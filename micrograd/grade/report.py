@@ -310,14 +310,11 @@ def svg_of(check: Check) -> str:
 
 
 def drawing(program: str, found: Mapping[str, Mapping[str, object]]) -> Any:
-    """The graph of a program: the right numbers, and in red the wrong ones that were found.
+    """The graph of a program, None if it makes no Value; wrong numbers that were found are red.
 
     Args:
         program: one that our own Value can run.
         found: for some of its names, the wrong 'data' and 'grad'; other names are ignored.
-
-    Returns:
-        What `draw_dot` returns, or None if the program makes no Value.
     """
     from micrograd.draw import draw_dot
 

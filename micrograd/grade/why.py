@@ -36,6 +36,9 @@ def why(kind: type, question: str = "order") -> Page:
 
     Raises:
         ValueError: there is no such question, or a + a does not work yet.
+
+    >>> why(MISTAKES[0].kind(), "add")
+    <page of 2 nodes: .show() opens it, .save('page.html') writes it>
     """
     program, title = answer(kind, question)
     made = OURS.run(program, backward=False)

@@ -4,15 +4,6 @@ A reader types a text. Each of its tokens goes through the functions of the mode
 with the vectors that they return. A click on a number shows the multiplications it comes from. The
 page also shows gradients, takes training steps, and invents texts.
 
-    >>> from micrograd import Module, Value, take
-    >>> class Bigram(Module):
-    ...     def __init__(self):
-    ...         self.table = [[Value(0.0) for _ in "ab."] for _ in "ab."]
-    ...     def logits(self, tokens):
-    ...         return [take(self.table, token) for token in tokens]
-    >>> microscope(Bigram(), "ab.", ["ab", "abab"])
-    <a page on a model of 9 parameters: .show() opens it, .save('page.html') writes it>
-
 The model is recorded once, forward and backward, as a table of instructions (`compiler/fuse.py`)
 for the longest text; shorter ones are padded with positions of weight 0.
 """
@@ -65,6 +56,15 @@ def microscope(
         untrained: the weights before training, to which a reader can go back.
         title: title of the page and of the browser window.
         language: the language of the page, a column of `pages/texts.toml`.
+
+    >>> from micrograd import Module, Value, take
+    >>> class Bigram(Module):
+    ...     def __init__(self):
+    ...         self.table = [[Value(0.0) for _ in "ab."] for _ in "ab."]
+    ...     def logits(self, tokens):
+    ...         return [take(self.table, token) for token in tokens]
+    >>> microscope(Bigram(), "ab.", ["ab", "abab"])
+    <a page on a model of 9 parameters: .show() opens it, .save('page.html') writes it>
     """
     parameters = model.parameters()
     known = {token: i for i, token in enumerate(tokens)}

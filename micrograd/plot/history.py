@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from micrograd.core.files import FilePath
 from micrograd.core.shapes import Model, Numbers
 from micrograd.draw.film import animated_gif
 from micrograd.draw.network import layers_with_outputs
@@ -167,7 +167,7 @@ class History:
         run, title, film = {"run": self._data()}, self.title, self._gif
         return Page("recorded", run, "a recorded run", 760, title, layout="playground", film=film)
 
-    def save(self, path: str | os.PathLike[str], *, dark: bool = False) -> None:
+    def save(self, path: FilePath, *, dark: bool = False) -> None:
         """Writes the run as a .gif, perhaps on a dark background, or as a page, .html.
 
         Raises:
