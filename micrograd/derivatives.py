@@ -344,7 +344,7 @@ def check_gradients(
             with suppress(ArithmeticError, ValueError):  # f may not be defined this far from x
                 above, below = numbers(i, x + h), numbers(i, x - h)
                 expected = (above[-1] - below[-1]) / (2 * h)
-                if _agree(by_closures, expected, tolerance):
+                if near(by_closures, expected, tolerance):
                     break
                 same = len(above) == len(below) == len(nodes)
                 slopes = [(a - b) / (2 * h) for a, b in zip(above, below, strict=False)]
@@ -362,7 +362,8 @@ def check_gradients(
     return found
 
 
-def _agree(found: float, expected: float, tolerance: float) -> bool:
+def near(found: float, expected: float, tolerance: float = 1e-4) -> bool:
+    """Whether two numbers agree; the tolerance is relative if the expected one is above 1."""
     return abs(found - expected) <= tolerance * max(1.0, abs(expected))
 
 
@@ -374,7 +375,7 @@ def _first_wrong(nodes: list[Value], slopes: list[float], tolerance: float) -> t
     for position, v in enumerate(nodes):
         local = local_derivatives(v)
         by_closure = sum(float(d) * slope[u] for d, u in zip(local, v._prev, strict=True))
-        if v._prev and not _agree(by_closure, slope[v], tolerance):
+        if v._prev and not near(by_closure, slope[v], tolerance):
             operands = ", ".join(f"{u.data:.8g}" for u in v._prev)
             derivatives = ", ".join(f"{float(d):.8g}" for d in local)
             return position, (

@@ -18,13 +18,13 @@ from dataclasses import replace
 from functools import cache
 from itertools import permutations
 
+from micrograd.derivatives import near
 from micrograd.grade.graded_class import (
     BrokenRule,
     GradedClass,
     Numbers,
     RaisedError,
     leaves_of,
-    near,
     operands,
     root_of,
 )

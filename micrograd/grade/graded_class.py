@@ -30,7 +30,6 @@ ALIASES = {  # names that learners use instead of the lecture's
 }  # fmt: skip
 LONGEST = 300  # characters of any text
 STEP = 1e-4  # for central differences: their error is about STEP^2 = 1e-8, rounding adds 1e-12
-TOLERANCE = 1e-4  # also for engines that compute with floats of 7 digits, as NumPy's float32
 HERE = str(Path(__file__).parent)
 
 Numbers = Mapping[str, float]  # maps names of Values in a program to data or gradients
@@ -204,11 +203,6 @@ def root_of(program: str) -> str:
     'b'
     """
     return re.split(r"[ .]", program.split("; ")[-1])[0]
-
-
-def near(found: float, expected: float, tolerance: float = TOLERANCE) -> bool:
-    """Whether two numbers agree; the tolerance is relative if the expected one is above 1."""
-    return abs(found - expected) <= tolerance * max(1.0, abs(expected))
 
 
 # ---- Facts about classes and objects

@@ -17,7 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from micrograd.grade.graded_class import GradedClass, near
+from micrograd.derivatives import near
+from micrograd.grade.graded_class import GradedClass
 from micrograd.grade.programs import OURS, expected_of
 from micrograd.grade.wrong_engines import MISTAKES
 from micrograd.pages.explain import explain
