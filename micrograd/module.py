@@ -173,10 +173,13 @@ class PerExample(Module, Generic[Out]):
         return array_of(out) if self.gives_array and isinstance(out, list) else out
 
 
-class ArrayModule(PerExample["ValueArray"]):
+class ArrayModule(PerExample[Any]):
     """A PerExample that returns an array: `relu()`, `data` and `grad` work without a batch, too."""
 
     gives_array = True
+    if TYPE_CHECKING:
+
+        def __call__(self, x: Numbers, /) -> ValueArray: ...
 
 
 def inputs_of(x: object) -> Any:

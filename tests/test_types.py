@@ -88,6 +88,7 @@ assert_type(model.parameters(), list[Value])
 """,
     "optimizers and losses": """
 from typing import assert_type
+import numpy as np
 from micrograd import SGD, Adam, Linear, MLP, Sequential, Value
 from micrograd.arrays import ValueArray
 from micrograd.datasets import batches, moons
@@ -114,6 +115,7 @@ for points_now, labels_now in batches(points, labels, size=20):
     sgd.step()
 assert_type(network(points), ValueArray)
 assert_type(Linear(2, 1)([1.0, 2.0]), ValueArray)
+assert_type(Linear(2, 1)(np.ones((5, 2))), ValueArray)
 assert_type(squared_error(network([1.0, 2.0]), 1.0), Value)
 """,
     "arrays": """

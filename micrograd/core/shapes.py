@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, SupportsFloat, TypeAlias
+from typing import TYPE_CHECKING, Any, NewType, Protocol, SupportsFloat, TypeAlias
 
 
 class Table(Protocol):
@@ -18,8 +18,10 @@ class Table(Protocol):
     def __array__(self) -> Any: ...
 
 
-# A number or a Value, or a nested list, an array or a table of these.
-Numbers: TypeAlias = SupportsFloat | Sequence["Numbers"] | Table
+if TYPE_CHECKING:  # a number or a Value, or a nested list, an array or a table of these
+    Numbers: TypeAlias = SupportsFloat | Sequence["Numbers"] | Table
+else:
+    Numbers = NewType("Numbers", object)  # so that the reference shows the name
 Model: TypeAlias = Callable[[Any], Numbers]  # takes one example, or several
 
 
