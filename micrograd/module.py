@@ -7,7 +7,7 @@ and a batch is one example after another.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, SupportsFloat, TypeVar, overload
 
 from micrograd.core.node import innermost
@@ -177,9 +177,7 @@ class ArrayModule(PerExample[Any]):
     """A PerExample that returns an array: `relu()`, `data` and `grad` work without a batch, too."""
 
     gives_array = True
-    if TYPE_CHECKING:
-
-        def __call__(self, x: Numbers, /) -> ValueArray: ...
+    __call__: Callable[[Numbers], ValueArray]
 
 
 def inputs_of(x: object) -> Any:
