@@ -177,7 +177,7 @@ class ArrayModule(PerExample[Any]):
     """A PerExample that returns an array: `relu()`, `data` and `grad` work without a batch, too."""
 
     gives_array = True
-    __call__: Callable[[Numbers], ValueArray]
+    __call__: Callable[[Any, Numbers], ValueArray]  # type: ignore[assignment]  # and no overloads
 
 
 def inputs_of(x: object) -> Any:
