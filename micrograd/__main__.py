@@ -376,9 +376,7 @@ def _parser() -> argparse.ArgumentParser:
     formats = ("json", "gradescope", "classroom50", "canvas", "moodle")
     option("--format", choices=formats, help="print the results in this format")
     option("--json", dest="format", action="store_const", const="json", help="--format json")
-    option(
-        "--assignment", default="micrograd", metavar="NAME", help="title of a gradebook's column"
-    )
+    option("--assignment", default="micrograd", metavar="NAME", help="title of a gradebook column")
     option("--csv", metavar="FILE", help="write the results of a class as CSV")
     option("--html", metavar="FOLDER", help="write a page for each student")
     option("--roster", metavar="FILE", help="all students, as CSV: a gradebook that you exported")

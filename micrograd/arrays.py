@@ -40,13 +40,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, SupportsFloat
 
 import numpy as np
 from numpy.typing import NDArray
 
 from micrograd.core.node import innermost
 from micrograd.core.pause import is_paused
+from micrograd.core.shapes import Numbers
 from micrograd.engine import Value
 
 Floats = NDArray[np.float64]
@@ -67,7 +68,7 @@ def _in_place(sign: str, operation: Callable[[Any, Any], Any]) -> Any:
     return method
 
 
-def _value(x: Any) -> Value:
+def _value(x: SupportsFloat) -> Value:
     return x if isinstance(x, Value) else Value(x)
 
 
@@ -76,9 +77,9 @@ def _each(name: str, function: Callable[..., Value], operands: int = 1) -> Any:
     return np.frompyfunc(function, operands, 1, identity=None)  # None lets max() reduce all axes
 
 
-def _of_each(name: str) -> Callable[[ValueArray], Any]:
-    def method(self: ValueArray) -> Any:
-        return _EACH[name](self)
+def _of_each(name: str) -> Callable[[ValueArray], ValueArray]:
+    def method(self: ValueArray) -> ValueArray:
+        return _EACH[name](self)  # type: ignore[no-any-return]
 
     method.__doc__ = getattr(Value, name).__doc__
     return method
@@ -95,7 +96,7 @@ class Copy(np.ndarray[Any, Any]):
     new array, so `A.data -= 0.1 * A.grad` assigns all the numbers of A, and works.
     """
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: Any, value: object) -> None:
         if not self.flags.writeable:
             fix = "assign all numbers, as in A.grad = 0, or one, as in A[0].grad = 0"
             raise ValueError(f"A.data and A.grad are copies, which change no Value of A: {fix}")
@@ -131,7 +132,7 @@ class ValueArray(np.ndarray[Any, Any]):
         return _copy(data_of(self))
 
     @data.setter
-    def data(self, numbers: Any) -> None:
+    def data(self, numbers: Numbers) -> None:
         """Sets all numbers."""
         _set(self, "data", numbers)
 
@@ -141,7 +142,7 @@ class ValueArray(np.ndarray[Any, Any]):
         return _copy(grad_of(self))
 
     @grad.setter
-    def grad(self, numbers: Any) -> None:
+    def grad(self, numbers: Numbers) -> None:
         """Sets all gradients."""
         _set(self, "grad", numbers)
 
@@ -154,7 +155,7 @@ class ValueArray(np.ndarray[Any, Any]):
         """An array of new leaves with a copy of the numbers: later changes are not shared."""
         return values(self.data)
 
-    def backward(self, upstream: Any = None) -> None:
+    def backward(self, upstream: Numbers | None = None) -> None:
         """Adds to the `grad` of every leaf, in one walk over the graph.
 
             grad(leaf)  +=  sum over elements i of   upstream_i * d element_i / d leaf
@@ -176,7 +177,7 @@ class ValueArray(np.ndarray[Any, Any]):
 
     relu, tanh, sigmoid, exp, log = map(_of_each, _METHODS[:5])
 
-    def softmax(self, axis: int = -1) -> Any:
+    def softmax(self, axis: int = -1) -> ValueArray:
         """Probabilities that add up to 1 along an axis, stable for scores of any size.
 
             p_k = e^(z_k - m) / sum_j e^(z_j - m),    m = max_j z_j
@@ -184,9 +185,9 @@ class ValueArray(np.ndarray[Any, Any]):
         >>> values([1000.0, 1000.0]).softmax().data
         array([0.5, 0.5])
         """
-        largest = _EACH["detach"](np.max(self, axis=axis, keepdims=True))
-        powers = np.exp(self - largest)
-        return powers / np.sum(powers, axis=axis, keepdims=True)
+        powers = np.exp(self - _EACH["detach"](np.max(self, axis=axis, keepdims=True)))
+        shares: ValueArray = powers / np.sum(powers, axis=axis, keepdims=True)
+        return shares
 
     def mean(self, *args: Any, **options: Any) -> Any:
         """The mean of all elements, or along an axis."""
@@ -230,7 +231,7 @@ def apply_ufunc(ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
     return _remembering(_with_class(instead(*operands, **options)), name, inputs)
 
 
-def values(array: Any) -> ValueArray:
+def values(array: Numbers) -> ValueArray:
     """An array of new leaves in the shape of these nested lists or this array.
 
     An element that is a Value stays as it is.
@@ -244,17 +245,17 @@ def values(array: Any) -> ValueArray:
     return np.asarray(_VALUE(np.asarray(array)), dtype=object).view(ValueArray)
 
 
-def data_of(array: Any) -> Floats:
+def data_of(array: Numbers) -> Floats:
     """The data of an array of Values, as an array of floats of the same shape."""
     return np.asarray(_DATA(np.asarray(array, dtype=object)), dtype=float)
 
 
-def grad_of(array: Any) -> Floats:
+def grad_of(array: Numbers) -> Floats:
     """The gradients of an array of Values, as an array of floats of the same shape."""
     return np.asarray(_GRAD(np.asarray(array, dtype=object)), dtype=float)
 
 
-def _set(array: ValueArray, attribute: str, given: Any) -> None:
+def _set(array: ValueArray, attribute: str, given: Numbers) -> None:
     numbers = data_of(given)  # of Values, too: as data they would nest one graph in another
     if numbers.ndim and numbers.shape != array.shape:
         expected = f"an array of shape {array.shape} or a number"
@@ -296,7 +297,7 @@ def _remembering(result: Any, operation: str, operands: tuple[Any, ...]) -> Any:
     return result
 
 
-def _maximum(a: Any, b: Any) -> Value:
+def _maximum(a: SupportsFloat, b: SupportsFloat) -> Value:
     for x, y in ((a, b), (b, a)):
         if not isinstance(y, Value) and y == 0:
             return _value(x).relu()

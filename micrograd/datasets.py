@@ -17,14 +17,15 @@ import math
 import operator
 import random
 from collections.abc import Callable, Iterator, Sequence
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from micrograd.core.shapes import plain
+from micrograd.core.files import FilePath
+from micrograd.core.shapes import Numbers, plain
 
-Points = tuple[list[list[float]], list[int]]
-Arrays = tuple[Any, Any]
+Rows = list[list[float]]
+Points = tuple[Rows, list[int]]
+Arrays = tuple[Any, Any]  # X and y of NumPy
 TURN = 2 * math.pi
 # The point of class k at the place t on its curve, from 0 at one end to 1 at the other.
 Point = Callable[[int, float, random.Random], list[float]]
@@ -102,7 +103,7 @@ def linear_regression(
     bias: float = 1.0,
     noise: float = 0.05,
     seed: int = 0,
-) -> tuple[list[list[float]], list[float]]:
+) -> tuple[Rows, list[float]]:
     """Points and targets y = w1 x1 + ... + wk xk + bias + noise, where x is standard normal.
 
     A point has one coordinate for each weight; the noise is added to the targets only.
@@ -141,7 +142,9 @@ def _classes(
 # ---- 2. Mini-batches
 
 
-def batches(X: Any, y: Any, size: int, shuffle: bool = True, seed: int = 0) -> Iterator[Arrays]:
+def batches(
+    X: Numbers, y: Numbers, size: int, shuffle: bool = True, seed: int = 0
+) -> Iterator[tuple[Any, Any]]:
     """The examples of one epoch in mini-batches of `size`; the last one may be smaller.
 
     Batches of arrays and tables are arrays; batches of other sequences are lists. The order depends
@@ -153,15 +156,15 @@ def batches(X: Any, y: Any, size: int, shuffle: bool = True, seed: int = 0) -> I
     >>> list(batches([[1], [2], [3]], [0, 1, 0], size=2, shuffle=False))
     [([[1], [2]], [0, 1]), ([[3]], [0])]
     """
-    X, y = plain(X), plain(y)
-    if len(X) != len(y) or not len(X) or size < 1:
-        got = f"got {len(X)} examples, {len(y)} targets and size={size}"
+    xs, ys = plain(X), plain(y)
+    if len(xs) != len(ys) or not len(xs) or size < 1:
+        got = f"got {len(xs)} examples, {len(ys)} targets and size={size}"
         raise ValueError(f"batches expects a target for each example, and a size >= 1, {got}")
-    order = list(range(len(X)))
+    order = list(range(len(xs)))
     if shuffle:
         random.Random(seed).shuffle(order)
     parts = (order[start : start + size] for start in range(0, len(order), size))
-    return ((_chosen(X, part), _chosen(y, part)) for part in parts)
+    return ((_chosen(xs, part), _chosen(ys, part)) for part in parts)
 
 
 def _chosen(X: Any, part: list[int]) -> Any:
@@ -181,7 +184,7 @@ def digits() -> Arrays:
     return X / 16, y
 
 
-def mnist(path: str | PathLike[str]) -> tuple[Arrays, Arrays]:
+def mnist(path: FilePath) -> tuple[Arrays, Arrays]:
     """The MNIST digits of 28 x 28 pixels: `(X, y)` for training and `(X, y)` for testing.
 
     `path` is a folder with the four files train-images-idx3-ubyte, ..., t10k-labels-idx1-ubyte
@@ -214,9 +217,7 @@ def mnist(path: str | PathLike[str]) -> tuple[Arrays, Arrays]:
 # ---- 4. Files
 
 
-def read_csv(
-    path: str | PathLike[str], target: str | None = None
-) -> tuple[list[list[float]], list[Any], list[str]]:
+def read_csv(path: FilePath, target: str | None = None) -> tuple[Rows, list[Any], list[str]]:
     r"""Points, class indices and class names from a file with one row x1,x2,...,label per point.
 
     The first row may be a header, in which no x is a number. If all labels are numbers, classes are

@@ -26,13 +26,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, SupportsFloat
 
 from micrograd.core.errors import explained
 from micrograd.core.node import Own, of_leaf, operations, unrecorded
 from micrograd.core.numbers import Number, as_number
 from micrograd.core.pause import is_paused
-from micrograd.core.shapes import flat, shape_of
+from micrograd.core.shapes import Numbers, flat, shape_of
 from micrograd.engine import Value, topological_order
 
 Derivatives = defaultdict[Value, Number]  # 0 where nothing else is known
@@ -151,7 +151,7 @@ class _Tape:
 
 
 def jvp(
-    output: Value | Sequence[Value] | Callable[..., Any],
+    output: Numbers | Callable[..., Numbers],
     xs: Iterable[Number] | Mapping[Value, Number],
     tangents: Iterable[Number] = (),
 ) -> Any:
@@ -178,7 +178,7 @@ def jvp(
     return found if shape_of(output) else found[0]
 
 
-def vjp(output: Any, upstream: Any = 1) -> Derivatives:
+def vjp(output: Numbers, upstream: Numbers = 1) -> Derivatives:
     """Reverse mode, a vector-Jacobian product: the gradients of the leaves.
 
         gradient(leaf)  =  sum over outputs of   upstream(output) * d output / d leaf
@@ -203,9 +203,7 @@ def vjp(output: Any, upstream: Any = 1) -> Derivatives:
 
 
 def jacobian(
-    outputs: Value | Sequence[Value] | Callable[..., Any],
-    inputs: Iterable[Any],
-    mode: str = "reverse",
+    outputs: Numbers | Callable[..., Numbers], inputs: Iterable[Number], mode: str = "reverse"
 ) -> list[list[Number]]:
     """The derivatives of all outputs (rows) with respect to all inputs (columns).
 
@@ -219,16 +217,16 @@ def jacobian(
     if callable(outputs):
         inputs = [Value(x) for x in inputs]
         outputs = outputs(*inputs)
-    inputs, outputs = flat(inputs), [_output(v) for v in flat(outputs)]
-    if not all(isinstance(v, Value) for v in inputs):
+    nodes, results = flat(inputs), [_output(v) for v in flat(outputs)]
+    if not all(isinstance(v, Value) for v in nodes):
         raise TypeError("jacobian expects nodes of the graph as inputs, or a function and numbers")
-    tape = _Tape(*outputs)
+    tape = _Tape(*results)
     if mode == "reverse":
-        adjoints = [tape.adjoints({output: 1}) for output in outputs]
-        return [[_plain(adjoint[v]) for v in inputs] for adjoint in adjoints]
+        adjoints = [tape.adjoints({output: 1}) for output in results]
+        return [[_plain(adjoint[v]) for v in nodes] for adjoint in adjoints]
     if mode == "forward":
-        columns = [tape.tangents({v: 1}) for v in inputs]
-        return [[_plain(column[v]) for column in columns] for v in outputs]
+        columns = [tape.tangents({v: 1}) for v in nodes]
+        return [[_plain(column[v]) for column in columns] for v in results]
     raise ValueError(f"jacobian expects mode 'reverse' or 'forward', got {mode!r}")
 
 
@@ -262,7 +260,7 @@ def count_passes(outputs: Value | Sequence[Value], inputs: Sequence[Value]) -> P
 # ---- 3. Derivatives of functions at plain numbers
 
 
-def derivative(f: Callable[[Value], Any], x: Number, order: int = 1) -> Number:
+def derivative(f: Callable[[Value], SupportsFloat], x: Number, order: int = 1) -> Number:
     """The n-th derivative of a function of one Value at the number x.
 
     x is wrapped in n nested Values. Each backward pass removes one level: it computes with the
@@ -277,7 +275,7 @@ def derivative(f: Callable[[Value], Any], x: Number, order: int = 1) -> Number:
     return gradient(f if order == 1 else lambda v: derivative(f, v, order - 1), [x])[0]
 
 
-def gradient(f: Callable[..., Any], xs: Iterable[Number]) -> list[Number]:
+def gradient(f: Callable[..., SupportsFloat], xs: Iterable[Number]) -> list[Number]:
     """The derivatives of f(*xs) with respect to each argument.
 
     >>> gradient(lambda x, y: x * y, [3.0, 5.0])
@@ -286,7 +284,7 @@ def gradient(f: Callable[..., Any], xs: Iterable[Number]) -> list[Number]:
     return jacobian(lambda *leaves: [_output(f(*leaves))], xs)[0]
 
 
-def hessian(f: Callable[..., Any], xs: Iterable[Number]) -> list[list[Number]]:
+def hessian(f: Callable[..., SupportsFloat], xs: Iterable[Number]) -> list[list[Number]]:
     """The second derivatives of f(*xs): row i, column j holds d^2 f / dx_i dx_j.
 
     >>> hessian(lambda x, y: x**2 * y, [3.0, 5.0])
@@ -346,7 +344,7 @@ def check_gradients(
             with suppress(ArithmeticError, ValueError):  # f may not be defined this far from x
                 above, below = numbers(i, x + h), numbers(i, x - h)
                 expected = (above[-1] - below[-1]) / (2 * h)
-                if _agree(by_closures, expected, tolerance):
+                if near(by_closures, expected, tolerance):
                     break
                 same = len(above) == len(below) == len(nodes)
                 slopes = [(a - b) / (2 * h) for a, b in zip(above, below, strict=False)]
@@ -364,7 +362,8 @@ def check_gradients(
     return found
 
 
-def _agree(found: float, expected: float, tolerance: float) -> bool:
+def near(found: float, expected: float, tolerance: float = 1e-4) -> bool:
+    """Whether two numbers agree; the tolerance is relative if the expected one is above 1."""
     return abs(found - expected) <= tolerance * max(1.0, abs(expected))
 
 
@@ -376,7 +375,7 @@ def _first_wrong(nodes: list[Value], slopes: list[float], tolerance: float) -> t
     for position, v in enumerate(nodes):
         local = local_derivatives(v)
         by_closure = sum(float(d) * slope[u] for d, u in zip(local, v._prev, strict=True))
-        if v._prev and not _agree(by_closure, slope[v], tolerance):
+        if v._prev and not near(by_closure, slope[v], tolerance):
             operands = ", ".join(f"{u.data:.8g}" for u in v._prev)
             derivatives = ", ".join(f"{float(d):.8g}" for d in local)
             return position, (
@@ -479,7 +478,7 @@ class PathSum:
 
 
 def sum_over_paths(
-    output: Value, leaf: Value, names: Mapping[str, Any] | None = None, limit: int = 16
+    output: Value, leaf: Value, names: Mapping[str, object] | None = None, limit: int = 16
 ) -> PathSum:
     """The derivative of output with respect to leaf, as a sum over all paths between them.
 
@@ -506,7 +505,9 @@ def sum_over_paths(
     counts: dict[Value, int] = {}  # the number of paths from the leaf to each node
     for v, _ in tape.nodes:
         counts[v] = 1 if v is leaf else sum(counts[u] for u in v._prev)
-    found: dict[Value, list[Any]] = {}  # each of these paths, with the local derivatives along it
+    found: dict[
+        Value, list[tuple[tuple[Value, ...], tuple[Number, ...]]]
+    ] = {}  # each of these paths, with the local derivatives along it
     for v, local in tape.nodes if counts[output] <= limit else ():
         found[v] = [((leaf,), ())] * (v is leaf) or [
             ((*path, v), (*factors, d))

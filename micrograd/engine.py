@@ -32,6 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from numbers import Rational, Real
 from operator import add, mul, sub, truediv
+from typing import SupportsFloat
 
 from micrograd.core import numbers
 from micrograd.core.errors import FAILURES, explained
@@ -67,7 +68,7 @@ class Value(Node):
     __slots__ = ()
 
     def __init__(
-        self, data: Number, _children: Iterable[Value] = (), _op: str = "", label: str = ""
+        self, data: SupportsFloat, _children: Iterable[Value] = (), _op: str = "", label: str = ""
     ) -> None:
         self.data = data if type(data) is float else as_number(data)
         self.grad = 0
@@ -137,7 +138,7 @@ class Value(Node):
 
         return p, _backward
 
-    def __pow__(self, other: Number) -> Value:
+    def __pow__(self, other: SupportsFloat) -> Value:
         """The power a ** b;  if b is a plain number, a is the only operand, and `_op` is `**2`."""
         n = as_number(other, like=0)  # the int 2 stays an int: `**2`, not `**2.0`
         if not isinstance(n, Real):
@@ -169,12 +170,11 @@ class Value(Node):
 
         return abs(a.data), _backward
 
-    __rsub__, __rmul__, __rtruediv__ = map(
-        reflected, (sub, mul, truediv)
-    )  # what Python calls for 2 - a
+    # What Python calls for 2 - a.
+    __rsub__, __rmul__, __rtruediv__ = map(reflected, (sub, mul, truediv))
     __rpow__ = reflected(pow)
 
-    def __radd__(self, other: Number) -> Value:
+    def __radd__(self, other: SupportsFloat) -> Value:
         """The sum; adding the int 0 creates no node, because Python's sum() starts with 0."""
         return self if type(other) is int and other == 0 else reflected(add)(self, other)
 

@@ -20,18 +20,18 @@ does not depend on m, m is detached: derivatives stay exact, even if two scores 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import reduce
 from typing import Any
 
-from micrograd.core.shapes import fix_of, flat, plain, shape_of
+from micrograd.core.shapes import Numbers, fix_of, flat, plain, shape_of
 from micrograd.core.tracing import take
 from micrograd.engine import Value
 
 __all__ = ["binary_cross_entropy", "cross_entropy", "hinge", "squared_error"]
 
 
-def squared_error(prediction: Any, target: Any) -> Value:
+def squared_error(prediction: Numbers, target: Numbers) -> Value:
     """The squared difference, for regression.
 
     loss = (p - t)^2        d loss / d p = 2 (p - t)
@@ -42,7 +42,7 @@ def squared_error(prediction: Any, target: Any) -> Value:
     return _mean([(p - t) ** 2 for p, t in _pairs("squared_error", prediction, target)])
 
 
-def hinge(score: Any, target: Any) -> Value:
+def hinge(score: Numbers, target: Numbers) -> Value:
     """How far the score falls short of a margin of 1 on the target's side, for two classes.
 
         loss = max(0, 1 - t s)        d loss / d s = -t where t s < 1, else 0
@@ -61,7 +61,7 @@ def hinge(score: Any, target: Any) -> Value:
     return _mean(losses)
 
 
-def binary_cross_entropy(logit: Any, target: Any) -> Value:
+def binary_cross_entropy(logit: Numbers, target: Numbers) -> Value:
     """The negative log probability of the target for two classes, with P(1) = sigmoid(logit).
 
         loss = log(e^z + 1) - t z        d loss / d z = sigmoid(z) - t
@@ -81,7 +81,7 @@ def binary_cross_entropy(logit: Any, target: Any) -> Value:
     return _mean(losses)
 
 
-def cross_entropy(logits: Sequence[Any], label: Any) -> Value:
+def cross_entropy(logits: Numbers, label: Numbers) -> Value:
     """The negative log probability of the label under a softmax over the logits.
 
         loss = log(sum_k e^z_k) - z_label        d loss / d z_k = p_k - [k = label]
@@ -109,7 +109,7 @@ def cross_entropy(logits: Sequence[Any], label: Any) -> Value:
     return _mean(losses)
 
 
-def _pairs(loss: str, predictions: Any, targets: Any) -> Iterable[tuple[Value, Any]]:
+def _pairs(loss: str, predictions: Numbers, targets: Numbers) -> Iterable[tuple[Value, Any]]:
     # The prediction and the target of one example, or of each example of a batch.
     shape, expected = shape_of(predictions), shape_of(targets)
     if shape not in (expected, (*expected, 1)) and expected != (*shape, 1):
@@ -118,19 +118,19 @@ def _pairs(loss: str, predictions: Any, targets: Any) -> Iterable[tuple[Value, A
     return zip(_values(flat(predictions)), flat(targets), strict=True)
 
 
-def _rows(logits: Any, labels: Any) -> Iterable[tuple[Iterable[Any], Any]]:
+def _rows(logits: Numbers, labels: Numbers) -> Iterable[tuple[Iterable[Numbers], Any]]:
     # The logits and the label of one example, or of each example of a batch.
-    logits = plain(logits)
-    if not isinstance(logits, Iterable):
+    rows = plain(logits)
+    if not isinstance(rows, Iterable):
         fix = "use binary_cross_entropy, or a last layer of at least two neurons"
-        raise TypeError(f"cross_entropy expects a list of logits, got {logits!r}: {fix}")
-    shape, expected = shape_of(logits), shape_of(labels)
+        raise TypeError(f"cross_entropy expects a list of logits, got {rows!r}: {fix}")
+    shape, expected = shape_of(rows), shape_of(labels)
     if len(shape) <= 1 and not expected:
-        return [(logits, labels)]
+        return [(rows, labels)]
     if len(shape) != 2 or expected != shape[:1]:
         got = f"got {shape} and {expected}: {fix_of(labels, 'pass a label for each row')}"
         raise ValueError(f"cross_entropy expects logits (n, k) and labels (n,), {got}")
-    return zip(logits, flat(labels), strict=True)
+    return zip(rows, flat(labels), strict=True)
 
 
 def _values(xs: Iterable[Any]) -> list[Value]:
@@ -142,5 +142,5 @@ def _mean(losses: list[Value]) -> Value:
     return total / len(losses) if len(losses) > 1 else total
 
 
-def _is_known(target: Any) -> bool:  # a traced number has no value yet, so it cannot be checked
+def _is_known(target: object) -> bool:  # a traced number has no value yet, so it cannot be checked
     return isinstance(target, (numbers.Real, str))

@@ -7,13 +7,18 @@ and a batch is one example after another.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, SupportsFloat, TypeVar, overload
 
 from micrograd.core.node import innermost
-from micrograd.core.shapes import flat, plain, shape_of
+from micrograd.core.numbers import Number
+from micrograd.core.shapes import Numbers, flat, plain, shape_of
 from micrograd.engine import Value
 
+if TYPE_CHECKING:
+    from micrograd.arrays import ValueArray
+
+Out = TypeVar("Out")  # what a module returns for one example
 _edits = itertools.count(1)
 
 
@@ -36,7 +41,7 @@ class Module:
 
     edits = 0  # changes whenever an attribute of any module is set; compiled functions check it
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
         Module.edits = next(_edits)  # a new number each time, even with several threads
 
@@ -116,11 +121,11 @@ class Module:
     def _kind(self) -> str:
         return repr(self) if type(self).__repr__ is not object.__repr__ else type(self).__name__
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Number]:
         """A dict that maps each parameter's name to its data, for saving a trained model."""
         return {name: p.data for name, p in self.named_parameters()}
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, SupportsFloat]) -> None:
         """Sets the data of all parameters from a `state_dict()`; on an error, none is changed."""
         parameters = dict(self.named_parameters())
         if state.keys() != parameters.keys():
@@ -134,16 +139,23 @@ class Module:
             p.data = data[name]
 
 
-class PerExample(Module):
+class PerExample(Module, Generic[Out]):
     """A Module whose `forward` takes one example, a list of Values.
 
     It is called with one example (a single number needs no list), or with a batch of shape
     (n, number of inputs), for which the results are stacked to an array.
     """
 
-    n_out: Any = None  # set where one output is a Value instead of a list of one
+    n_out: int | None = None  # set where one output is a Value instead of a list of one
+    gives_array = False  # whether the outputs of one example are an array, as those of a batch are
 
-    def __call__(self, x: Any, *more: Any) -> Any:
+    @overload
+    def __call__(self, x: Sequence[Sequence[SupportsFloat]], /) -> ValueArray: ...
+    @overload
+    def __call__(self, x: SupportsFloat | Sequence[SupportsFloat], /) -> Out: ...
+    @overload
+    def __call__(self, x: Numbers, /) -> Any: ...
+    def __call__(self, x: Numbers, *more: object) -> Any:
         """The outputs of `forward`, for one example or for each row of a batch."""
         if more:
             raise TypeError("expected one list of inputs: write model([x1, x2])")
@@ -158,10 +170,17 @@ class PerExample(Module):
         out = self.forward(values)
         if out is not values:
             _note(out, self, values)
-        return out
+        return array_of(out) if self.gives_array and isinstance(out, list) else out
 
 
-def inputs_of(x: Any) -> Any:
+class ArrayModule(PerExample[Any]):
+    """A PerExample that returns an array: `relu()`, `data` and `grad` work without a batch, too."""
+
+    gives_array = True
+    __call__: Callable[[Any, Numbers], ValueArray]  # type: ignore[assignment]  # and no overloads
+
+
+def inputs_of(x: object) -> Any:
     """The inputs as something that has a length; a single number becomes a tuple."""
     x = plain(x)
     if hasattr(x, "__len__"):
@@ -169,7 +188,7 @@ def inputs_of(x: Any) -> Any:
     return tuple(x) if isinstance(x, Iterable) else (x,)
 
 
-def array_of(values: Iterable[Any], *shape: int) -> Any:
+def array_of(values: Iterable[object], *shape: int) -> ValueArray:
     """An array of these Values, or of those in these rows, in the given shape; by default a row."""
     import numpy as np  # here, because a single Neuron does not need it
 
@@ -181,10 +200,10 @@ def array_of(values: Iterable[Any], *shape: int) -> Any:
     return array.reshape(shape or -1).view(ValueArray)
 
 
-def _note(out: Any, module: Module, x: list[Value]) -> None:
+def _note(out: object, module: Module, x: list[Value]) -> None:
     # Notes on each result which module made it from which inputs; drawings group nodes by this. In
     # an MLP the layers have done so already. The results of a call share one tuple.
-    results = out if isinstance(out, list) else [out]
+    results: list[Any] = out if isinstance(out, list) else [out]
     first = results[0] if results else None
     # under no_grad() a result must not keep its inputs alive
     if isinstance(first, Value) and first._prev and not hasattr(first, "_made_by"):

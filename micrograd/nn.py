@@ -14,10 +14,10 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from micrograd.core.shapes import fix_of, plain, shape_of, without_nan
+from micrograd.core.shapes import Model, Numbers, fix_of, plain, shape_of, without_nan
 from micrograd.engine import Value
+from micrograd.module import ArrayModule, PerExample, array_of, inputs_of
 from micrograd.module import Module as Module
-from micrograd.module import PerExample, array_of, inputs_of
 
 ACTIVATIONS: dict[str, Callable[[Value], Value]] = {
     "relu": Value.relu,
@@ -27,7 +27,7 @@ ACTIVATIONS: dict[str, Callable[[Value], Value]] = {
 }
 
 
-class Neuron(PerExample):
+class Neuron(PerExample[Value]):
     """activation(w1 x1 + ... + wn xn + b), with weights drawn uniformly from [-1, 1) and bias 0.
 
     Args:
@@ -62,7 +62,7 @@ class Neuron(PerExample):
         return f"{kind}Neuron({len(self.w)})"
 
 
-class Layer(PerExample):
+class Layer(PerExample[Any]):
     """`nout` neurons with the same `nin` inputs; further arguments are passed to each Neuron.
 
     >>> Layer(3, 2, activation="tanh")
@@ -74,7 +74,7 @@ class Layer(PerExample):
 
     n_out = property(lambda self: len(self.neurons))
 
-    def forward(self, x: list[Value]) -> Any:
+    def forward(self, x: list[Value]) -> Value | list[Value]:
         """A list of the neurons' outputs, or a single output if the layer has one neuron."""
         # Not neuron(x): a call marks its results for drawings, and here the layer is the mark.
         out = [neuron.forward(x) for neuron in self.neurons]
@@ -87,7 +87,7 @@ class Layer(PerExample):
         return f"Layer of {len(self.neurons)} neuron{'s' * (len(self.neurons) != 1)}"
 
 
-class MLP(PerExample):
+class MLP(PerExample[Any]):
     """A multi-layer perceptron: `nin` inputs, then layers of sizes `nouts`.
 
     Args:
@@ -116,7 +116,7 @@ class MLP(PerExample):
 
     n_out = property(lambda self: len(self.layers[-1].neurons))
 
-    def forward(self, x: list[Value]) -> Any:
+    def forward(self, x: list[Value]) -> Value | list[Value]:
         """The outputs of the last layer: a list, or a single Value if it has one neuron."""
         for layer in self.layers:
             x = layer(x)  # a layer of one neuron returns one Value, which the next one takes, too
@@ -126,14 +126,7 @@ class MLP(PerExample):
         return f"MLP of [{', '.join(str(layer) for layer in self.layers)}]"
 
 
-class _ArrayModule(PerExample):
-    # Lists of outputs become arrays: relu(), data and grad work for one example as for a batch.
-    def __call__(self, x: Any, *more: Any) -> Any:
-        out = super().__call__(x, *more)
-        return array_of(out) if isinstance(out, list) else out
-
-
-class Linear(_ArrayModule):
+class Linear(ArrayModule):
     """The affine map y = W x + b; its output is an array of Values.
 
     As in PyTorch, `weight`, an array of Values of shape (n_out, n_in), and `bias`, an array of
@@ -165,7 +158,7 @@ class Linear(_ArrayModule):
         return f"Linear({n_in}, {n_out})"
 
 
-class Activation(_ArrayModule):
+class Activation(ArrayModule):
     """A module that applies 'relu', 'tanh', 'sigmoid' or 'linear' to each of its inputs.
 
     >>> Activation("relu")([Value(-1.0), Value(2.0)]).data
@@ -200,7 +193,7 @@ class Sigmoid(Activation):
     """1 / (1 + e^-x) for each input x."""
 
 
-class Sequential(_ArrayModule):
+class Sequential(PerExample[Any]):
     """Modules in sequence: each is called with the output of the one before it.
 
     >>> model = Sequential(Linear(2, 8), Activation("tanh"), Linear(8, 1))
@@ -208,13 +201,15 @@ class Sequential(_ArrayModule):
     (33, 1)
     """
 
-    def __init__(self, *modules: Callable[[Any], Any]) -> None:
+    gives_array = True
+
+    def __init__(self, *modules: Model) -> None:
         if not all(map(callable, modules)):
             fix = "for a list of layers, write Sequential(*layers)"
             raise TypeError(f"Sequential expects modules, got {modules!r:.60}: {fix}")
         self.modules = list(modules)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Numbers) -> Numbers:
         """The output of the last module."""
         for module in self.modules:
             x = module(x)
@@ -237,7 +232,7 @@ def neurons_of(module: object) -> list[tuple[str, list[Value], Value | None, str
     return []
 
 
-def layers_of(model: object) -> list[Any]:
+def layers_of(model: Model) -> list[Model]:
     """The layers of a model in the order in which they run, also those in MLPs and Sequentials."""
     if isinstance(model, (MLP, Sequential)):
         parts = model.layers if isinstance(model, MLP) else model.modules
@@ -248,7 +243,7 @@ def layers_of(model: object) -> list[Any]:
 # ---- accuracy and confusion matrix
 
 
-def accuracy(scores: Iterable[Any], labels: Iterable[int], threshold: float = 0.0) -> float:
+def accuracy(scores: Iterable[Numbers], labels: Iterable[float], threshold: float = 0.0) -> float:
     """The fraction of examples whose predicted class equals the label; see `confusion`.
 
     >>> accuracy([Value(2.0), Value(-1.0), Value(0.5)], [1, -1, -1])
@@ -259,7 +254,7 @@ def accuracy(scores: Iterable[Any], labels: Iterable[int], threshold: float = 0.
 
 
 def confusion(
-    scores: Iterable[Any], labels: Iterable[int], classes: int = 2, threshold: float = 0.0
+    scores: Iterable[Numbers], labels: Iterable[float], classes: int = 2, threshold: float = 0.0
 ) -> list[list[int]]:
     """A table of counts: row i, column j counts the examples of class i predicted as class j.
 

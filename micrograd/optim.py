@@ -24,13 +24,23 @@ from collections.abc import Callable, Iterable, Iterator
 from numbers import Real
 from operator import attrgetter, is_
 from threading import RLock
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, TypeAlias
 
-from micrograd.core.numbers import as_number
+from micrograd.core.numbers import Number, as_number
 
 __all__ = ["SGD", "Adam", "AdamW", "Optimizer", "clip_grad_norm", "cosine", "linear"]
 
 Schedule = Callable[[float], float]
+
+
+class Parameter(Protocol):
+    """What an optimizer updates."""
+
+    data: Number
+    grad: Number
+
+
+Given: TypeAlias = Iterable[Parameter | tuple[str, Parameter]]
 
 # Held while parameters move to other storage, a row is updated, or a function is recorded.
 one_at_a_time = RLock()
@@ -52,23 +62,26 @@ class Optimizer:
     ...         v = self._state("v")
     ...         v[i] = 0.9 * v[i] + g
     ...         p.data -= self.lr * v[i]
+    >>> from micrograd.engine import Value
+    >>> HeavyBall([Value(3.0)], lr=0.1).parameters
+    (Value(data=3.0, grad=0),)
     """
 
     # What each setting must be below; all are at least 0.
     _settings: ClassVar = {"lr": math.inf, "weight_decay": math.inf}
 
-    def __init__(self, parameters: Iterable[Any], lr: float, weight_decay: float = 0) -> None:
+    def __init__(self, parameters: Given, lr: float, weight_decay: float = 0) -> None:
         rules = type(self)._update, type(self)._decayed
         are_ours = all(rule.__module__ == __name__ for rule in rules)
         self._parameters = Parameters(parameters, type(self).__name__, at_once=are_ours)
-        self.parameters: tuple[Any, ...] = self._parameters.all
+        self.parameters: tuple[Parameter, ...] = self._parameters.all
         self.lr = lr
         self.weight_decay = weight_decay
         self.steps = 0
         self._read = attrgetter(*self._settings)
         self._valid: tuple[Any, ...] = (self,)  # no setting has been checked yet
         self._checked()
-        self._now: tuple[Any, ...] = ()  # the numbers of this step, see `_numbers`
+        self._now: tuple[Number, ...] = ()  # the numbers of this step, see `_numbers`
 
     def _checked(self) -> tuple[Any, ...]:
         # The settings, lr first. They may be changed between steps, so each step checks new ones.
@@ -111,10 +124,10 @@ class Optimizer:
     def _state(self, name: str) -> Any:
         return self._parameters.state(name)
 
-    def _decayed(self, p: Any, g: Any) -> Any:
+    def _decayed(self, p: Parameter, g: Number) -> Number:
         return g + self.weight_decay * p.data if self.weight_decay else g
 
-    def _update(self, i: Any, p: Any, g: Any) -> None:
+    def _update(self, i: int | slice, p: Parameter, g: Number) -> None:
         raise NotImplementedError(f"{type(self).__name__} must define _update(i, p, g)")
 
     def _update_all(self) -> None:
@@ -148,7 +161,7 @@ class SGD(Optimizer):
 
     def __init__(
         self,
-        parameters: Iterable[Any],
+        parameters: Given,
         lr: float = 1e-3,
         momentum: float = 0,
         *,
@@ -164,7 +177,7 @@ class SGD(Optimizer):
         if self.nesterov and self.momentum == 0:
             raise ValueError("nesterov needs momentum > 0, got momentum=0")
 
-    def _update(self, i: Any, p: Any, g: Any) -> None:
+    def _update(self, i: int | slice, p: Parameter, g: Number) -> None:
         [lr] = self._now
         if self.momentum:
             v = self._state("v")
@@ -201,7 +214,7 @@ class Adam(Optimizer):
 
     def __init__(
         self,
-        parameters: Iterable[Any],
+        parameters: Given,
         lr: float = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
@@ -215,7 +228,7 @@ class Adam(Optimizer):
         beta1, beta2 = self.betas
         return self.lr, 1 - beta1**step, 1 - beta2**step
 
-    def _update(self, i: Any, p: Any, g: Any) -> None:
+    def _update(self, i: int | slice, p: Parameter, g: Number) -> None:
         beta1, beta2 = self.betas
         lr, part1, part2 = self._now
         m, s = self._state("m"), self._state("s")
@@ -244,7 +257,7 @@ class AdamW(Adam):
 
     def __init__(
         self,
-        parameters: Iterable[Any],
+        parameters: Given,
         lr: float = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
@@ -252,12 +265,12 @@ class AdamW(Adam):
     ) -> None:
         super().__init__(parameters, lr, betas, eps, weight_decay)
 
-    def _decayed(self, p: Any, g: Any) -> Any:
+    def _decayed(self, p: Parameter, g: Number) -> Number:
         p.data -= self._now[0] * self.weight_decay * p.data
         return g
 
 
-def clip_grad_norm(parameters: Iterable[Any], max_norm: float) -> float:
+def clip_grad_norm(parameters: Given, max_norm: float) -> float:
     """The joint norm of all gradients; if it exceeds max_norm, they are scaled to that norm.
 
         norm = sqrt(sum of g^2)        g = g max_norm / norm   if norm > max_norm
@@ -343,7 +356,7 @@ class Parameters:
     of all of them, the `row`. An update rule that works on arrays (`at_once`) updates it like one.
     """
 
-    def __init__(self, given: Any, user: str, at_once: bool = False) -> None:
+    def __init__(self, given: Given, user: str, at_once: bool = False) -> None:
         found: dict[int, tuple[str, Any]] = {}  # the key is the id
         fix = "pass model.parameters()"
         for name, p in _pairs(given if isinstance(given, Iterable) else [given]):

@@ -228,14 +228,16 @@ def test_pygraphviz_is_required_where_it_has_wheels(implementation, system, mach
 
 def public_names(path):
     """Functions and classes of a file, and the methods of the classes, that do not begin with _."""
-    for node in tree_of(path).body:
-        if any(ast.unparse(d) == "overload" for d in getattr(node, "decorator_list", ())):
-            continue
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
-            yield node, node.name
-            for member in node.body if isinstance(node, ast.ClassDef) else ():
-                if isinstance(member, ast.FunctionDef) and not member.name.startswith("_"):
-                    yield member, f"{node.name}.{member.name}"
+
+    def named(body, kinds):
+        some = (node for node in body if isinstance(node, kinds) and not node.name.startswith("_"))
+        return [x for x in some if "overload" not in map(ast.unparse, x.decorator_list)]
+
+    for node in named(tree_of(path).body, (ast.FunctionDef, ast.ClassDef)):
+        yield node, node.name
+        members = node.body if isinstance(node, ast.ClassDef) else ()
+        for member in named(members, ast.FunctionDef):
+            yield member, f"{node.name}.{member.name}"
 
 
 @pytest.mark.parametrize("path", PATHS, ids=module_of)

@@ -15,13 +15,13 @@ from numbers import Real
 from typing import Any
 
 from micrograd import Value, draw_dot
+from micrograd.derivatives import near
 from micrograd.grade.checking import checks_of
 from micrograd.grade.graded_class import (
     BrokenRule,
     GradedClass,
     RaisedError,
     is_ours,
-    near,
     operands,
     root_of,
     shown,

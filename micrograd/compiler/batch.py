@@ -6,12 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from micrograd.compiler.parameters import Row
+from micrograd.compiler.schedule import Array
 from micrograd.optim import one_at_a_time
-
-Array = npt.NDArray[Any]
 
 
 class Batch:

@@ -44,10 +44,10 @@ from micrograd.compiler.schedule import Group
 from micrograd.compiler.simplify import Instructions
 from micrograd.compiler.update import training_of
 from micrograd.core.pause import is_paused, open_blocks
-from micrograd.core.shapes import fix_of
+from micrograd.core.shapes import Numbers, Table, fix_of
 from micrograd.core.tracing import Traced
 from micrograd.engine import Value
-from micrograd.optim import check_loss, check_optimizer, one_at_a_time
+from micrograd.optim import Optimizer, check_loss, check_optimizer, one_at_a_time
 
 if TYPE_CHECKING:
     from micrograd.draw.render import Digraph
@@ -60,6 +60,7 @@ OFTEN, SOON = 20, 60.0  # warn after OFTEN compilations in less than SOON second
 __all__ = ["Batch", "Compiled", "compile"]
 
 Array = npt.NDArray[Any]
+Given = float | Sequence[float | Sequence[float]] | Table  # data, for a Batch
 
 
 class Compiled:
@@ -105,6 +106,10 @@ class Compiled:
         """A dict from the shapes of one example's arguments to the compiled program."""
         return self._cache.programs
 
+    @overload
+    def __call__(self, *arguments: Given, **named: Given) -> Batch: ...
+    @overload
+    def __call__(self, *arguments: Any, **named: Any) -> Any: ...
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """The results for a batch of examples, as a Batch.
 
@@ -132,7 +137,7 @@ class Compiled:
             program.say_which_index(arrays, n)
             raise
 
-    def step(self, optimizer: Any, *arguments: Any) -> float:
+    def step(self, optimizer: Optimizer | Any, *arguments: Numbers) -> float:
         """One training step: updates the parameters, and returns the mean before the update.
 
         It does the same as `optimizer.zero_grad()`, a call, `backward()` and `optimizer.step()`, in
@@ -345,7 +350,7 @@ class Compiled:
         """The instructions of the latest program."""
         return self._latest.instructions
 
-    def profile(self, *arguments: Any) -> Profile:
+    def profile(self, *arguments: Numbers) -> Profile:
         """The time of each group in a forward and backward pass on a batch; printed, a table."""
         prepared = self._prepared(arguments)
         if prepared is None:
@@ -383,7 +388,7 @@ class Compiled:
 
         return picture(self._latest.schedule, [*self._latest.names], format, rankdir)
 
-    def __get__(self, owner: Any, kind: Any = None) -> Compiled:
+    def __get__(self, owner: object, kind: type | None = None) -> Compiled:
         if owner is None:
             return self
         method = Compiled(self.function.__get__(owner, kind), self._asked_for)
@@ -393,7 +398,7 @@ class Compiled:
         method._cache = self._caches.setdefault(id(owner), method._cache)
         return method
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return Compiled, (self.function, self._asked_for)  # no cache: a copy has its own parameters
 
     def __repr__(self) -> str:
@@ -480,7 +485,7 @@ def compile(*function: Any, executor: str = "") -> Any:
     return Compiled(function[0], executor)
 
 
-def _has_values(x: Any) -> bool:
+def _has_values(x: object) -> bool:
     # Whether an argument contains Values or traced numbers and so is not a batch.
     if isinstance(x, np.ndarray):
         return x.dtype == object and _has_values(x.tolist())
@@ -489,7 +494,7 @@ def _has_values(x: Any) -> bool:
     return isinstance(x, (Value, Traced))
 
 
-def as_array(i: int, x: Any) -> Array:
+def as_array(i: int, x: Numbers) -> Array:
     """Argument i as an array of numbers."""
     if np.ma.is_masked(x):
         raise TypeError(f"argument {i} has masked numbers: leave out those examples")

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
 from micrograd.compiler.program import Program
 from micrograd.compiler.run_numpy import NumPyRun
-from micrograd.compiler.schedule import Group
+from micrograd.compiler.schedule import Array, Group
 
 ROUNDS = 30
 
@@ -32,7 +31,7 @@ class Profile:
     """
 
     @np.errstate(all="ignore")
-    def __init__(self, program: Program, arguments: Sequence[Any], n: int) -> None:
+    def __init__(self, program: Program, arguments: Sequence[Array], n: int) -> None:
         run = NumPyRun(program.schedule, n)
         run.load(arguments)
         run.parameters[...] = program.row.data

@@ -30,20 +30,18 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from micrograd.compiler.fuse import Fused, fused
 from micrograd.compiler.parameters import Row, shared_row
 from micrograd.compiler.record import Shape, recorded
 from micrograd.compiler.run_llvm import LlvmExecutor
 from micrograd.compiler.run_numpy import NumPyExecutor
-from micrograd.compiler.schedule import Schedule, order_of_use, scheduled
+from micrograd.compiler.schedule import Array, Schedule, order_of_use, scheduled
 from micrograd.compiler.simplify import averaged
 from micrograd.compiler.text import matrix_source, scalar_source
 from micrograd.engine import Value
 from micrograd.optim import one_at_a_time
 
-Array = npt.NDArray[Any]
 Shapes = tuple[Shape, ...]
 
 DTYPES = {"jax": "float64", "jax-float32": "float32"}  # of the executors that run on JAX

@@ -37,6 +37,7 @@ import numpy.typing as npt
 from micrograd.compiler.fuse import MEANS, ONE, SCATTERS, Fused
 from micrograd.compiler.simplify import Instructions
 
+Array = npt.NDArray[Any]
 Slots = npt.NDArray[np.int32]
 Places = tuple[int, ...]
 Grid = tuple[list[Places], list[Places]]  # each left list is paired with every right list

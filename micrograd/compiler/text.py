@@ -57,7 +57,6 @@ import re
 import textwrap
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -129,9 +128,9 @@ def definition(name: str, arguments: Sequence[str], lines: Sequence[str]) -> str
     """The text of a function with these lines, after the import that it needs."""
     words = NUMPY.intersection(re.findall(r"(?<!\.)\b\w+", "\n".join(lines)))
     head = [f"from numpy import {', '.join(sorted(words))}", "", ""] if words else []
-    layout: Any = {"initial_indent": " " * 4, "subsequent_indent": " " * 8}
-    layout |= {"break_long_words": False, "break_on_hyphens": False}
-    filled = [textwrap.fill(line, WIDTH, **layout).replace(SPACE, " ") for line in lines]
+    wrap = textwrap.TextWrapper(WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 8)
+    wrap.break_long_words = wrap.break_on_hyphens = False
+    filled = [wrap.fill(line).replace(SPACE, " ") for line in lines]
     return "\n".join([*head, f"def {name}({', '.join(arguments)}):", *filled, ""])
 
 

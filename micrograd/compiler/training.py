@@ -18,7 +18,7 @@ from functools import lru_cache
 from operator import index
 from typing import Any
 
-from micrograd.core.shapes import check_no_nan, fix_of, plain, shape_of
+from micrograd.core.shapes import Numbers, check_no_nan, fix_of, plain, shape_of
 from micrograd.engine import Value, topological_order
 from micrograd.module import Module
 from micrograd.optim import Optimizer, check_loss, check_optimizer
@@ -31,17 +31,17 @@ MOST = 1024  # steps in a stretch
 
 
 def fit(
-    loss: Callable[..., Any],
-    X: Any,
-    y: Any,
-    optimizer: Any,
+    loss: Callable[..., object],
+    X: Numbers,
+    y: Numbers | None,
+    optimizer: Optimizer | Any,
     *,
     steps: int,
     batch_size: int | None = None,
     shuffle: bool = True,
     seed: int = 0,
     schedule: Callable[[int], float] | None = None,
-    on_step: Callable[[int, float], Any] | None = None,
+    on_step: Callable[[int, float], object] | None = None,
 ) -> list[float]:
     """Trains, and returns the mean loss before each step: fewer means if Ctrl-C ended it early.
 

@@ -36,16 +36,13 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from micrograd import optim
 from micrograd.compiler.parameters import Row
 from micrograd.compiler.program import Program
-from micrograd.compiler.schedule import Block, Group, Schedule, Slots
+from micrograd.compiler.schedule import Array, Block, Group, Schedule, Slots
 from micrograd.compiler.simplify import CONDITIONS, Simplified, needed
 from micrograd.optim import SGD, Adam, AdamW, Optimizer, check_loss
-
-Array = npt.NDArray[Any]
 
 MOST = 1024  # steps in one call
 METHODS = attrgetter("step", "zero_grad", "_update", "_decayed")  # what a step consists of
@@ -177,7 +174,7 @@ class Training:
         self._loop = getattr(module, LOOPS[program.executor])(update, arrays)
         self.largest = self._loop.largest
 
-    def is_for(self, optimizer: Any) -> bool:
+    def is_for(self, optimizer: object) -> bool:
         """Whether it still trains with this optimizer, whose settings may have changed."""
         is_same = optimizer is self.optimizer and self.row.is_current
         return is_same and _kept(optimizer) == self._kept

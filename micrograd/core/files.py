@@ -10,9 +10,12 @@ import webbrowser
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeAlias
+
+FilePath: TypeAlias = str | os.PathLike[str]
 
 
-def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
+def write_whole(path: FilePath, data: bytes) -> None:
     """Writes a file completely or not at all: an old file stays until the new one is complete."""
     target = os.path.realpath(path)
     part = f"{target}.{secrets.token_hex(4)}.part"
@@ -27,7 +30,7 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
             Path(part).unlink(missing_ok=True)
 
 
-def ending_of(path: str | os.PathLike[str], known: Sequence[str]) -> str:
+def ending_of(path: FilePath, known: Sequence[str]) -> str:
     """The ending of a file name, without the dot and in lower case; it must be one of those known.
 
     >>> ending_of("neuron.sgv", ["svg", "png"])

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import wraps
 from operator import ge, gt, le, lt
 from types import SimpleNamespace
-from typing import Any, Concatenate, NoReturn, TypeVar
+from typing import Any, NoReturn, Protocol, SupportsFloat, TypeVar, overload
 
 from micrograd.core.errors import FAILURES, advice, explained, misuse
 from micrograd.core.numbers import Number, as_number
@@ -30,9 +30,15 @@ _known_kinds: set[type] = set()  # types of results that are known to be numbers
 # ---- 1. Recording
 
 
-def operation(
-    op: str, fix: str = ""
-) -> Callable[[Callable[Concatenate[N, ...], Output]], Callable[Concatenate[N, ...], N]]:
+class _Decorator(Protocol):
+    # Of a function of one node or of two; the second operand of an operation may be a plain number.
+    @overload
+    def __call__(self, compute: Callable[[N], Output]) -> Callable[[N], N]: ...
+    @overload
+    def __call__(self, compute: Callable[[N, N], Output]) -> Callable[[N, SupportsFloat], N]: ...
+
+
+def operation(op: str, fix: str = "") -> _Decorator:
     """A decorator that turns a function of nodes into an operation; `fix` is for error messages.
 
     The function returns its `Output`. `_backward` receives the upstream gradient and the operands,
@@ -103,7 +109,7 @@ def _checked(node: N, compute: Callable[..., Output]) -> N:
     return node
 
 
-def as_operand(x: Any, beside: Node, op: str = "") -> Any:
+def as_operand(x: Number, beside: Node, op: str = "") -> Any:
     """The plain number x as a constant leaf, in the kind of number that `beside` has.
 
     If this is NotImplemented, Python asks the other operand, such as a NumPy array.
@@ -123,7 +129,7 @@ def as_operand(x: Any, beside: Node, op: str = "") -> Any:
     return node
 
 
-def reflected(forward: Callable[[Any, Any], Any]) -> Callable[[N, Any], N]:
+def reflected(forward: Callable[[Any, Any], Any]) -> Callable[[N, SupportsFloat], N]:
     """The method for a plain number on the left, as in 2 - a."""
 
     def method(self: N, other: Any) -> N:
@@ -133,15 +139,15 @@ def reflected(forward: Callable[[Any, Any], Any]) -> Callable[[N, Any], N]:
     return method
 
 
-def of_leaf(upstream: Number, *operands: Any) -> None:
+def of_leaf(upstream: Number, *operands: object) -> None:
     """The `_backward` of a leaf, which has no operands."""
 
 
-def constant(upstream: Number, *operands: Any) -> None:
+def constant(upstream: Number, *operands: object) -> None:
     """The `_backward` of a leaf made from a plain number, such as the 2 in `2 * x`."""
 
 
-def unrecorded(upstream: Number, *operands: Any) -> None:
+def unrecorded(upstream: Number, *operands: object) -> None:
     """The `_backward` of a result computed under `no_grad()`."""
 
 
@@ -159,7 +165,7 @@ class Own:
 # ---- 2. A node as a Python object
 
 
-def _comparison(of_numbers: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _comparison(of_numbers: Callable[[Any, Any], Any]) -> Callable[[Node, SupportsFloat], bool]:
     return lambda a, b: of_numbers(a.data, b.data if isinstance(b, Node) else b)
 
 
@@ -179,7 +185,7 @@ class Node:
         global Value
         Value = Value or cls  # class Value is the first
 
-    def check_arguments(self, data: Any, operands: Any) -> None:
+    def check_arguments(self, data: object, operands: object) -> None:
         """Raises a TypeError if what the constructor got is not a number, or are not Values."""
         if self.data is NotImplemented:
             got = f"{type(data).__name__} {data!r:.40}: use float(), or values(...) for an array"
@@ -229,7 +235,7 @@ class Node:
         leaf: N = Value(self.data.detach() if isinstance(self.data, Node) else self.data)
         return leaf
 
-    def __isub__(self: N, other: Any) -> N:
+    def __isub__(self: N, other: Number) -> N:
         """`p -= step` changes a parameter's number inside `no_grad()`; else p is a new node."""
         difference: Any = self - other
         if is_paused() and self.is_leaf and self.requires_grad and isinstance(difference, Node):
@@ -269,7 +275,7 @@ class Node:
 numbers.Number.register(Node)  # so that data may be a Value
 
 
-def innermost(x: Any) -> Any:
+def innermost(x: Number) -> Number:
     """The plain number in a Value, even if Values are nested in its data."""
     while isinstance(x, Node):
         x = x.data

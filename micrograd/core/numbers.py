@@ -17,7 +17,7 @@ from typing import Any
 Number = Any  # a float, or anything that supports the same arithmetic
 
 
-def as_number(x: Any, like: Number = 0.0) -> Number:
+def as_number(x: Number, like: Number = 0.0) -> Number:
     """The real number x, of the same kind as `like`; NotImplemented for text, arrays and the rest.
 
     Python's and NumPy's numbers become floats; but an integer becomes a fraction beside a fraction,
@@ -38,10 +38,13 @@ def as_number(x: Any, like: Number = 0.0) -> Number:
     return x if isinstance(x, numbers.Number) and not is_complex else NotImplemented
 
 
-def where(condition: Any, a: Any, b: Any) -> Any:
+def where(condition: object, a: Number, b: Number) -> Number:
     """`a` if the condition holds, else `b`; operations use this function instead of `if`.
 
     A bool picks one of them; any other condition, such as a traced one, must have `.where(a, b)`.
+
+    >>> where(2.0 > 1.0, "a", "b")
+    'a'
     """
     if hasattr(condition, "where"):
         return condition.where(a, b)
@@ -56,10 +59,8 @@ def _function(name: str, of_float: Callable[[float], float]) -> Callable[[Number
             return getattr(x, name)()
         if isinstance(as_number(x), float):  # a NumPy number that was assigned to .data
             return of_float(float(x))
-        only = (
-            "it has + - * /, integer powers, abs, relu, maximum, minimum; convert it with float()"
-        )
-        raise TypeError(f"{name} is not defined for {x!r}: {only}")
+        has = "it has + - * /, integer powers, abs, relu, maximum, minimum; convert it with float()"
+        raise TypeError(f"{name} is not defined for {x!r}: {has}")
 
     return function
 

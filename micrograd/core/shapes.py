@@ -8,10 +8,24 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NewType, Protocol, SupportsFloat, TypeAlias
 
 
-def plain(x: Any) -> Any:
+class Table(Protocol):
+    """An array or a table of NumPy, pandas, PyTorch, ..."""
+
+    def __array__(self) -> Any: ...
+
+
+if TYPE_CHECKING:  # a number or a Value, or a nested list, an array or a table of these
+    Numbers: TypeAlias = SupportsFloat | Sequence["Numbers"] | Table
+else:
+    Numbers = NewType("Numbers", object)  # so that the reference shows the name
+Model: TypeAlias = Callable[[Any], Numbers]  # takes one example, or several
+
+
+def plain(x: object) -> Any:
     """A table or an array of another library (pandas, PyTorch), or an np.matrix, as an ndarray.
 
     Such objects may iterate over column names, index by label, or keep two axes in every row. An
@@ -28,7 +42,7 @@ def plain(x: Any) -> Any:
     return array if array.ndim else array[()]
 
 
-def shape_of(x: Any) -> tuple[int, ...]:
+def shape_of(x: object) -> tuple[int, ...]:
     """The length along each axis: () for a number or a Value, (n, d) for n rows of d numbers.
 
     >>> shape_of(3.0), shape_of([1.0, 2.0]), shape_of([[1.0], [2.0], [3.0]])
@@ -46,7 +60,7 @@ def shape_of(x: Any) -> tuple[int, ...]:
     return (len(x), *rows.pop()) if rows else (0,)
 
 
-def flat(x: Any) -> list[Any]:
+def flat(x: object) -> list[Any]:
     """All elements of a nested list or an array, row by row."""
     x = plain(x)
     if hasattr(x, "tolist"):
@@ -56,7 +70,7 @@ def flat(x: Any) -> list[Any]:
     return [element for row in x for element in flat(row)]
 
 
-def fix_of(label: Any, otherwise: str, classes: float = math.inf) -> str:
+def fix_of(label: object, otherwise: str, classes: float = math.inf) -> str:
     """The end of a message about a label: the line that mends the data, or the fix for a number.
 
     `classes` is the number of classes; labels that count from 1 exceed it by one.

@@ -23,10 +23,10 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, SupportsIndex
 
 from micrograd.core import node
-from micrograd.core.node import Node, as_operand, operations, record
+from micrograd.core.node import Node, Output, as_operand, operations, record
 from micrograd.core.numbers import Number, as_number
 from micrograd.core.pause import paused
 
@@ -36,7 +36,7 @@ class Instruction(NamedTuple):
 
     op: str  # 'input', 'constant', or an operation: '+', '<', 'neg', 'exp', 'where', ...
     operands: tuple[int, ...] = ()  # the places in the list of the instructions that compute them
-    number: Any = None  # of a constant, or of an input at the time of recording
+    number: Number = None  # of a constant, or of an input at the time of recording
 
 
 class Recording:
@@ -58,7 +58,7 @@ class Recording:
         """A traced number that never changes."""
         return Traced(self, self.add("constant", (), number))
 
-    def record(self, op: str, *operands: Any) -> Any:
+    def record(self, op: str, *operands: Number) -> Number:
         """The result of an operation; NotImplemented if an operand is not a number."""
         places = []
         for x in operands:
@@ -72,7 +72,7 @@ class Recording:
             places.append(x.place)
         return Traced(self, self.add(op, tuple(places)))
 
-    def add(self, op: str, operands: tuple[int, ...], number: Any = None) -> int:
+    def add(self, op: str, operands: tuple[int, ...], number: Number = None) -> int:
         """Appends an instruction and returns its place; operands are the places of results."""
         self._steps.append(Instruction(op, operands, number))
         return len(self._steps) - 1
@@ -82,12 +82,12 @@ class TraceError(TypeError):
     """Raised if a program asks for the value of a traced number, as `if x > 0` does."""
 
 
-def _unary(op: str) -> Callable[[Traced], Any]:
+def _unary(op: str) -> Callable[[Traced], Traced]:
     return lambda x: Traced(x.recording, x.recording.add(op, (x.place,)))
 
 
-def _binary(op: str) -> Callable[[Traced, Any], Any]:
-    def method(x: Traced, y: Any) -> Any:
+def _binary(op: str) -> Callable[[Traced, Number], Number]:
+    def method(x: Traced, y: Number) -> Number:
         recording = x.recording
         if type(y) is Traced and y.recording is recording:  # a fast path for the usual case
             return Traced(recording, recording.add(op, (x.place, y.place)))
@@ -96,12 +96,12 @@ def _binary(op: str) -> Callable[[Traced, Any], Any]:
     return method
 
 
-def _reflected(op: str) -> Callable[[Traced, Any], Any]:
+def _reflected(op: str) -> Callable[[Traced, Number], Number]:
     return lambda x, y: x.recording.record(op, y, x)
 
 
 def _refuses(what: str, remedy: str) -> Callable[..., NoReturn]:
-    def method(*_: Any) -> NoReturn:
+    def method(*_: object) -> NoReturn:
         raise TraceError(f"a traced number does not support {what}, at {_users_line()}: {remedy}")
 
     return method
@@ -162,18 +162,18 @@ class Traced:
                 return lambda *others: rule(node.Value(self), *others).data
         raise AttributeError(f"'Traced' object has no attribute {name!r}", name=name, obj=self)
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: Number) -> Number:
         """The sum; adding 0 records nothing, since gradients and Python's sum() start from 0."""
         if type(other) in (int, float) and other == 0:
             return self
         return self.recording.record("+", other, self)
 
-    def where(self, a: Any, b: Any) -> Any:
+    def where(self, a: Number, b: Number) -> Number:
         """`a` where this condition holds, else `b`; if one of them is a Value, so is the result."""
         if not (isinstance(a, Node) or isinstance(b, Node)):
             return self.recording.record("where", self, a, b)
 
-        def rule(a: Node, b: Node) -> Any:
+        def rule(a: Node, b: Node) -> Output:
             def _backward(upstream: Number, a: Node, b: Node) -> None:
                 a.grad += self.where(upstream, 0)
                 b.grad += self.where(0, upstream)
@@ -190,7 +190,7 @@ class Traced:
         if not any(isinstance(entry, Node) for entry in table):
             return self.recording.record("take", self, *table)
 
-        def rule(*entries: Node) -> Any:
+        def rule(*entries: Node) -> Output:
             def _backward(upstream: Number, *entries: Node) -> None:
                 for position, entry in enumerate(entries):
                     entry.grad += self.recording.record("is", self, position).where(upstream, 0)
@@ -231,7 +231,7 @@ def resumed() -> Iterator[None]:
         paused.set(before)
 
 
-def take(table: Any, index: Any) -> Any:
+def take(table: Any, index: SupportsIndex) -> Any:
     """`table[index]` for 0 <= index < len(table), also for a traced index.
 
     Raises IndexError if the index is out of range (negative ones do not count from the end), and

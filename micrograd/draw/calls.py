@@ -72,7 +72,7 @@ class Call:
     ) -> None:
         self.place, self.parent, self.number = place, parent, number
         code, self.kind = frame.f_code, frame.f_code.co_name
-        self._self: Callable[[], Any] = lambda: None
+        self._self: Callable[[], object] = lambda: None
         if code.co_argcount and code.co_varnames[0] == "self":
             # a strong reference could be a cycle, if a model keeps its last output
             with suppress(KeyError, TypeError):
@@ -87,12 +87,12 @@ class Call:
         self.name = called[-1] if called[1:] and is_direct else self.kind
 
     @property
-    def owner(self) -> Any:
+    def owner(self) -> object:
         """The object whose method it is; None if there is none, or if it no longer exists."""
         return self._self()
 
 
-def path_of(node: Any) -> list[Call]:
+def path_of(node: object) -> list[Call]:
     """The calls in which a node was made, the outermost first."""
     path = []
     call = noted(node)[0]
@@ -105,7 +105,7 @@ def path_of(node: Any) -> list[Call]:
 _of_others: dict[int, Any] = {}  # nodes that cannot have attributes, of the last run
 
 
-def noted(node: Any) -> tuple[Call | None, Place | None, int]:
+def noted(node: object) -> tuple[Call | None, Place | None, int]:
     """The innermost call in which a node was made, the place in it, and its number, or -1."""
     kept = getattr(node, "__dict__", {})  # an object of another engine may answer to every name
     if "_copy_of" in kept:
@@ -114,7 +114,7 @@ def noted(node: Any) -> tuple[Call | None, Place | None, int]:
     return found or (None, None, -1)
 
 
-def is_called(nodes: Iterable[Any]) -> bool:
+def is_called(nodes: Iterable[object]) -> bool:
     """Whether some of the nodes were made while `calls` was watching."""
     return any(noted(node)[2] > 0 for node in nodes)
 
@@ -268,7 +268,7 @@ def written(code: types.CodeType, instruction: int) -> tuple[str, ...]:
     return ("", *names) if names else ()  # no name, as in layers[0].forward(x)
 
 
-def owners(nodes: Iterable[Any]) -> Iterable[Any]:
+def owners(nodes: Iterable[object]) -> Iterable[object]:
     """The objects whose methods the outermost calls were, such as a model."""
     made = {noted(node)[0]: node for node in nodes}.values()  # a node of each call
     objects = ([call.owner for call in path_of(node)] for node in made)
@@ -276,7 +276,7 @@ def owners(nodes: Iterable[Any]) -> Iterable[Any]:
     return {id(x): x for x in outermost if x is not None}.values()
 
 
-def roles(call: Any) -> Iterator[str]:
+def roles(call: Call) -> Iterator[str]:
     """Where the object of a call is in the object that called it: 'layers[0]', or nothing."""
     around = call.parent
     while around is not None and around.owner is call.owner:

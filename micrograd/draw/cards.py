@@ -73,7 +73,7 @@ class Cards:
         within = {inside: box.name for box in nodes for inside in (box.name, *box.nodes)}
         place = {value: within.get(f"v{i}", "") for i, value in enumerate(self.drawn.values)}
 
-        def boxes(argument: str, wanted: Any) -> list[str]:
+        def boxes(argument: str, wanted: object) -> list[str]:
             values = values_in(wanted, argument)
             strange = next((value for value in values if value not in place), None)
             if strange is not None:

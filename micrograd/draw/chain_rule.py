@@ -40,7 +40,7 @@ LEGENDS: dict[str, list[Piece]] = {
 }
 
 
-def with_tangents(drawn: Graph, tangents: Any) -> Graph:
+def with_tangents(drawn: Graph, tangents: object) -> Graph:
     """The same graph, at level 'op', with tangents instead of gradients.
 
     Raises:

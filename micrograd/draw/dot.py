@@ -24,8 +24,8 @@ number has a wider line or a deeper shade. Yellow means: look here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
+from micrograd.core.numbers import Number
 from micrograd.draw.cards import Cards, caption
 from micrograd.draw.chain_rule import LEGENDS, Piece, Rules, rules_with_numbers, rules_with_symbols
 from micrograd.draw.foreign import as_ours
@@ -48,17 +48,17 @@ DOTS = (
 
 
 def draw_dot(
-    root: Any,
+    root: object,
     format: str = "svg",
     rankdir: str = "LR",
-    names: Mapping[str, Any] | None = None,
+    names: Mapping[str, object] | None = None,
     edges: str = "plain",
     level: str | int | None = None,
-    tangents: Mapping[Value, Any] | None = None,
+    tangents: Mapping[Value, Number] | None = None,
     *,
-    parameters: Any = (),
-    highlight: Any = (),
-    done: Any = (),
+    parameters: object = (),
+    highlight: object = (),
+    done: object = (),
     numbers: bool = True,
     frame: Digraph | None = None,
 ) -> Digraph:
@@ -104,8 +104,8 @@ def draw_dot(
     >>> draw_dot(x * x, names={"x": x}).pipe(encoding="utf-8").count('class="edge"')
     2
     """
-    if hasattr(type(root), "picture") and rankdir in SIDES:  # a compiled function
-        picture: Digraph = root.picture(format, rankdir)
+    if (draw := getattr(type(root), "picture", None)) and rankdir in SIDES:  # a compiled function
+        picture: Digraph = draw(root, format, rankdir)
         return picture
     root, names, tangents, parameters, highlight, done = as_ours(
         root, names, tangents, parameters, highlight, done
@@ -154,7 +154,7 @@ def draw_dot(
     return dot
 
 
-def _results(root: Any, rankdir: str) -> Any:
+def _results(root: object, rankdir: str) -> Sequence[object]:
     # The results to draw, as a list.
     if rankdir not in SIDES:
         raise ValueError(f"rankdir {rankdir!r} is not one of {', '.join(SIDES)}")
@@ -210,10 +210,10 @@ SHAPES = {"input": "([{}])", "constant": "({})", "result": "[[{}]]"}  # others a
 def mermaid(
     root: Value | Sequence[Value],
     rankdir: str = "LR",
-    names: Mapping[str, Any] | None = None,
+    names: Mapping[str, object] | None = None,
     level: str | int | None = None,
     *,
-    parameters: Any = (),
+    parameters: object = (),
 ) -> str:
     """The graph that leads to `root` as Mermaid text, which GitHub and many editors can draw.
 

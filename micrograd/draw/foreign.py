@@ -35,7 +35,7 @@ from typing import Any
 
 from micrograd.core.errors import FAILURES
 from micrograd.core.node import Own, operations
-from micrograd.core.numbers import as_number
+from micrograd.core.numbers import Number, as_number
 from micrograd.derivatives import again, local_derivatives, replayed, shares
 from micrograd.draw.names import Names, found, is_array, is_model
 from micrograd.engine import Value, topological_order
@@ -56,7 +56,7 @@ LOOKED_FOR = {  # where an engine may keep things; the names of the original and
 KNOWN = ("data", "grad", "_prev", "_children")  # these count whatever they hold
 
 
-def is_foreign(thing: Any) -> bool:
+def is_foreign(thing: object) -> bool:
     """Whether something is a node of another engine: it has data, grad, and a list of operands.
 
     >>> is_foreign(Value(1.0)), is_foreign(1.0)
@@ -67,7 +67,7 @@ def is_foreign(thing: Any) -> bool:
     return all(attribute(thing, what) for what in ("data", "grad", "operands"))
 
 
-def attribute(node: Any, what: str) -> str:
+def attribute(node: object, what: str) -> str:
     """The attribute in which a node keeps its data, grad, ...; '' if there is none."""
     for name in LOOKED_FOR[what]:
         if hasattr(node, name):
@@ -81,13 +81,13 @@ def attribute(node: Any, what: str) -> str:
     return ""
 
 
-def _kept(node: Any, what: str) -> Any:
+def _kept(node: object, what: str) -> Any:
     # What a node keeps there, or None.
     name = attribute(node, what)
     return getattr(node, name) if name else None
 
 
-def as_ours(root: Any, *others: Any) -> list[Any]:
+def as_ours(root: Any, *others: object) -> list[Any]:
     """The root and other arguments, in which each node of another engine is replaced by a Value.
 
     Nodes that do not lead to the root stay as they are. If no root is foreign, everything does.
@@ -224,7 +224,7 @@ class _Slopes(Own):
     def __init__(self, slopes: list[Any] | None) -> None:
         self.slopes = slopes
 
-    def __call__(self, upstream: Any, *operands: Value) -> None:
+    def __call__(self, upstream: Number, *operands: Value) -> None:
         if self.slopes is None:
             raise ValueError(UNKNOWN)
         for operand, slope in zip(operands, self.slopes, strict=True):

@@ -9,16 +9,16 @@ from __future__ import annotations
 import numbers
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from micrograd.core.node import innermost
+from micrograd.core.numbers import Number
 
 MINUS, TIMES, UNKNOWN = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}", "\N{BULLET}"
 SIGNS = {"+": "+", "-": MINUS, "neg": MINUS, "*": TIMES, "/": "/"}
 RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
-def number(x: Any, digits: int = 4) -> str:
+def number(x: Number, digits: int = 4) -> str:
     """The text of a number in a drawing: 4 significant digits, but short fractions in full.
 
     A Value is drawn as its data, an object that is not a number as its str.

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from micrograd.core.numbers import Number
 from micrograd.draw.array_level import with_arrays
 from micrograd.draw.calls import is_called, owners
 from micrograd.draw.chain_rule import with_tangents
@@ -33,7 +34,7 @@ LARGEST = 2000  # nodes: about 3 MB of SVG, and a layout that takes seconds
 FARTHEST = 40_000  # columns that all arrows cross together: more would take Graphviz minutes
 
 
-def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: Any = ()) -> Graph:
+def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: object = ()) -> Graph:
     """The records of all nodes that lead to the results.
 
     A leaf is a constant if it was a plain number beside an operator, a parameter if a model in
@@ -119,11 +120,11 @@ def at_level(whole: Graph, level: str, tree: Hierarchy | None = None) -> Graph:
 
 
 def readable(
-    results: Sequence[Any],
-    names: Mapping[str, Any] | None,
+    results: Sequence[object],
+    names: Mapping[str, object] | None,
     level: str | int | None,
-    parameters: Any,
-    tangents: Mapping[Value, Any] | None = None,
+    parameters: object,
+    tangents: Mapping[Value, Number] | None = None,
 ) -> tuple[Graph, list[str]]:
     """The graph as detailed as a reader can still follow, and captions that say what was chosen.
 

@@ -146,7 +146,7 @@ class Hierarchy:
             (only,) = part.parts
             part.members, part.about = only.members, part.about or only.about
 
-    def _number(self, member: Any) -> int:
+    def _number(self, member: Part | int) -> int:
         return member.number if isinstance(member, Part) else self._notes[member][2]
 
     def _place(self, member: Any) -> Any:
@@ -294,7 +294,7 @@ class Hierarchy:
             found += some if len(some) <= ALONE else [part]
         return found
 
-    def _is_leaf(self, member: Any) -> bool:
+    def _is_leaf(self, member: Part | int) -> bool:
         return member.kind == "leaves" if isinstance(member, Part) else not self.operands[member]
 
     def _sums(self, label: str, ops: list[int]) -> list[Any]:
@@ -489,7 +489,7 @@ class Hierarchy:
         )
 
 
-def inside(member: Any) -> list[int]:
+def inside(member: Part | int) -> list[int]:
     """The indices of all nodes in a member of a box."""
     if not isinstance(member, Part):
         return [member]
@@ -501,7 +501,7 @@ def inside(member: Any) -> list[int]:
     return found
 
 
-def _is_stack(member: Any) -> bool:
+def _is_stack(member: Part | int) -> bool:
     return isinstance(member, Part) and member.kind in ("stack", "vector")
 
 

@@ -41,7 +41,7 @@ class Names:
         TypeError: variables is not a mapping, or a parameter is not a Value.
     """
 
-    def __init__(self, variables: Mapping[Any, Any] | None, parameters: Any = ()) -> None:
+    def __init__(self, variables: Mapping[str, object] | None, parameters: object = ()) -> None:
         if variables is not None and not isinstance(variables, Mapping):
             raise TypeError(
                 f"names expects a dict from names to Values, got {type(variables).__name__}: use "
@@ -60,7 +60,7 @@ class Names:
         others = {label for value, label in self.label_of.items() if value not in short}
         self._distinct = len({*short.values()}) == len(short) and others.isdisjoint(short.values())
 
-    def add(self, thing: Any, name: str, is_owned: bool = False) -> None:
+    def add(self, thing: object, name: str, is_owned: bool = False) -> None:
         """Names what is in a thing; all of its leaves are parameters if a model owns it."""
         inside = list(found(thing, name, is_owned))
         listed = isinstance(thing, (list, tuple)) and any(
@@ -98,7 +98,7 @@ def _abbreviated(label: str) -> str:
     return ".".join(LETTERS.get(name, name) + ",".join(indices) for name, *indices in parts)
 
 
-def values_in(things: Any, argument: str) -> list[Value]:
+def values_in(things: object, argument: str) -> list[Value]:
     """The Values in a Value, an array, a Module, or a collection of these.
 
     Raises:
@@ -123,7 +123,7 @@ def found(
     thing: Any,
     name: str,
     is_owned: bool = False,
-    is_node: Callable[[Any], bool] = lambda x: isinstance(x, Value),
+    is_node: Callable[[object], bool] = lambda x: isinstance(x, Value),
 ) -> Iterator[tuple[str, Any, bool]]:
     """The nodes and arrays in a thing: their names, they themselves, and whether a model owns them.
 
@@ -154,7 +154,7 @@ def found(
         waiting += [(name, entry, is_owned) for name, entry in reversed(inside)]
 
 
-def is_model(thing: Any) -> bool:
+def is_model(thing: object) -> bool:
     """Whether it has parameters(), or the form of the lecture's classes.
 
     `parameters` is looked up on the type, so that the class of a model is not one.
@@ -164,7 +164,7 @@ def is_model(thing: Any) -> bool:
     return not {"w", "neurons", "layers"}.isdisjoint(getattr(thing, "__dict__", ()))
 
 
-def is_array(thing: Any) -> bool:
+def is_array(thing: object) -> bool:
     """Whether something is a NumPy array, without importing NumPy.
 
     >>> is_array([Value(1.0)])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from micrograd.core.node import innermost
-from micrograd.core.shapes import flat
+from micrograd.core.shapes import Model, Numbers, flat
 from micrograd.draw.cards import caption
 from micrograd.draw.formulas import counted, number, sign
 from micrograd.draw.render import Digraph
@@ -41,7 +41,7 @@ class _Column:
 
 
 def draw_network(
-    model: Module, x: Any = None, format: str = "svg", done: int | None = None
+    model: Module, x: Numbers | None = None, format: str = "svg", done: int | None = None
 ) -> Digraph:
     """The picture of a network: a column of circles for each layer, and a line for each weight.
 
@@ -129,7 +129,7 @@ def _columns(model: Module, x: Any) -> list[_Column]:
     return [_Column("input", len(columns[0].weights[0]), outputs=given), *columns]
 
 
-def layers_with_outputs(layers: list[Any], x: Any) -> list[tuple[str, list[Any], list[Any]]]:
+def layers_with_outputs(layers: list[Model], x: Any) -> list[tuple[str, list[Any], list[Any]]]:
     """For each layer of neurons its activation, its neurons and, if x is given, their outputs."""
     found: list[tuple[str, list[Any], list[Any]]] = []
     for layer in layers:

@@ -22,7 +22,7 @@ import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import graphviz
 
@@ -112,9 +112,13 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
         """Displays the drawing in a notebook; elsewhere, opens it in the browser."""
         show(self, "drawing.svg", self.save)
 
+    @overload
+    def pipe(self, format: str | None = ..., *, dark: bool = ...) -> bytes: ...
+    @overload
+    def pipe(self, format: str | None = ..., *, encoding: str, dark: bool = ...) -> str: ...
     def pipe(
         self, format: str | None = None, *, encoding: str | None = None, dark: bool = False
-    ) -> Any:
+    ) -> bytes | str:
         """The picture as bytes, or as text if an encoding is given; `dark` as in `save`."""
         format = format or self.format
         source = darkened(self.source) if dark else self.source

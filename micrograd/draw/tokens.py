@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from micrograd.core.node import innermost
+from micrograd.core.numbers import Number
 
 TOKENS = {  # the colour on light pages and on dark ones
     "page": ("#f5f5f2", "#14171a"),  # behind everything
@@ -90,7 +90,7 @@ def css(colours: Mapping[str, str]) -> str:
     return "".join(f"--{name}:{colour};" for name, colour in colours.items())
 
 
-def largest(xs: Iterable[Any]) -> float:
+def largest(xs: Iterable[Number]) -> float:
     """The largest finite absolute value among numbers of any kind.
 
     >>> largest([1.0, -3, None])
@@ -99,21 +99,21 @@ def largest(xs: Iterable[Any]) -> float:
     return max(filter(math.isfinite, map(_size, xs)), default=0.0)
 
 
-def _size(x: Any) -> float:
+def _size(x: Number) -> float:
     try:
         return abs(float(innermost(x)))
     except (TypeError, ValueError, OverflowError):  # not a real number
         return 0.0
 
 
-def _sign_and_strength(x: Any, most: float) -> tuple[str, float]:
+def _sign_and_strength(x: Number, most: float) -> tuple[str, float]:
     # The strength is the size relative to the largest number, from 0 to 1.
     size = _size(x)
     sign = "negative" if size and innermost(x) < 0 else "positive"
     return sign, min(1.0, size / most) if size and most else 0.0
 
 
-def line(weight: Any, heaviest: float) -> dict[str, str]:
+def line(weight: Number, heaviest: float) -> dict[str, str]:
     """Graphviz attributes of the line for a weight: colour shows its sign, width its size.
 
     A small weight is also paler, so that the large ones stand out where many lines cross.
@@ -126,7 +126,7 @@ def line(weight: Any, heaviest: float) -> dict[str, str]:
     return {"color": f"{LIGHT[sign]}{opacity:02x}", "penwidth": f"{0.2 + 2.4 * strength:.2g}"}
 
 
-def shade(x: Any, strongest: float) -> str:
+def shade(x: Number, strongest: float) -> str:
     """The background for the output of a neuron: transparent for 0, most opaque for the largest.
 
     >>> shade(0.0, strongest=1.0), shade(-0.5, strongest=1.0), shade(1.0, strongest=1.0)

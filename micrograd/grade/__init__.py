@@ -46,10 +46,6 @@ def grade(kind: type, name: str | None = None) -> Report:
     are checked if it has them. It runs in this process, so `grade` never returns if the class has
     an endless loop; `grade_file` protects against that.
 
-    Args:
-        kind: the class itself.
-        name: its name in the report.
-
     Raises:
         TypeError: kind is not a class.
         ValueError: kind is our own Value or a subclass of it.

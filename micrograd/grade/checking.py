@@ -18,13 +18,13 @@ from dataclasses import replace
 from functools import cache
 from itertools import permutations
 
+from micrograd.derivatives import near
 from micrograd.grade.graded_class import (
     BrokenRule,
     GradedClass,
     Numbers,
     RaisedError,
     leaves_of,
-    near,
     operands,
     root_of,
 )
@@ -52,11 +52,7 @@ MAY_REFUSE = {"a ** b", "2.0 ** a"}  # the lecture's __pow__ takes plain exponen
 
 
 def checks_of(graded: GradedClass, rows: Iterable[Row] | None = None) -> Iterator[Check]:
-    """The checks of a class in the order of the plan, each run on demand.
-
-    Args:
-        graded: the class.
-        rows: the rows to check; by default the whole plan.
+    """The checks of a class, each run on demand: these rows of the plan, or all of them in order.
 
     >>> from micrograd.grade.programs import OURS
     >>> next(checks_of(OURS)).name
@@ -161,9 +157,8 @@ def _compare(row: Row, program: str, graded: GradedClass) -> None:
     after = graded.observed(program)
     for name, x in forward.data.items():
         if str(after.data[name]) != str(x):  # as text, because it may be NaN
-            raise BrokenRule(
-                "untouched", *(_told("data", [name], y.data) for y in (forward, after))
-            )
+            told = (_told("data", [name], y.data) for y in (forward, after))
+            raise BrokenRule("untouched", *told)
     if row.mistake == "paths":
         few, many = (graded.calls(doublings) for doublings in (3, 12))
         if many > 20 * few:
@@ -380,9 +375,8 @@ def _has_same_cause(later: Check, group: Sequence[Check]) -> bool:
         return True
     if affects(later, "numbers"):
         return False
-    if first.operation in EXPRESSIONS and (
-        affects(first, "operation") or first.aspect == "inner operand"
-    ):
+    is_whole = affects(first, "operation") or first.aspect == "inner operand"
+    if is_whole and first.operation in EXPRESSIONS:
         return later.composed or bool(methods_in(first.operation) & methods_in(later.program))
     if affects(first, "reuse"):
         return later.composed or later.aspect not in ("value", "gradient", "chain rule")

@@ -40,7 +40,7 @@ def written(
 
     Args:
         form: 'json', 'gradescope', 'classroom50', 'canvas' or 'moodle'.
-        reports: the reports.
+        reports: one of each student.
         table: the points, as from `read_points`.
         hints: how much texts for students give away, 0 to 3.
         assignment: the title of the column in a gradebook.

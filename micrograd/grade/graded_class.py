@@ -20,17 +20,16 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from micrograd.draw.foreign import LOOKED_FOR
 from micrograd.engine import Value
 
 ALIASES = {  # names that learners use instead of the lecture's
-    "data": ("value", "val", "v", "x", "_data", "_value", "number", "scalar"),
-    "grad": ("gradient", "g", "_grad", "_gradient", "derivative", "adjoint", "dv"),
+    "data": LOOKED_FOR["data"], "grad": LOOKED_FOR["grad"],
     "backward": ("backprop", "backpropagate", "back_propagate", "back_prop", "back",
                  "backpropagation", "backward_pass", "run_backward", "compute_gradients"),
 }  # fmt: skip
 LONGEST = 300  # characters of any text
 STEP = 1e-4  # for central differences: their error is about STEP^2 = 1e-8, rounding adds 1e-12
-TOLERANCE = 1e-4  # also for engines that compute with floats of 7 digits, as NumPy's float32
 HERE = str(Path(__file__).parent)
 
 Numbers = Mapping[str, float]  # maps names of Values in a program to data or gradients
@@ -206,15 +205,10 @@ def root_of(program: str) -> str:
     return re.split(r"[ .]", program.split("; ")[-1])[0]
 
 
-def near(found: float, expected: float, tolerance: float = TOLERANCE) -> bool:
-    """Whether two numbers agree; the tolerance is relative if the expected one is above 1."""
-    return abs(found - expected) <= tolerance * max(1.0, abs(expected))
-
-
 # ---- Facts about classes and objects
 
 
-def is_ours(kind: Any) -> bool:
+def is_ours(kind: object) -> bool:
     """Whether something is the class of this package, or one that inherits from it."""
     return isinstance(kind, type) and issubclass(kind, Value)
 
@@ -236,7 +230,7 @@ def printable(text: str) -> str:
     return "".join(letters)[:LONGEST]
 
 
-def shown(x: Any, most: int) -> str:
+def shown(x: object, most: int) -> str:
     """The text of an object, cut to `most` characters."""
     try:
         return printable(re.sub(r" at 0x[0-9a-fA-F]+>", ">", str(x))[:most])

@@ -116,11 +116,9 @@ def csv_of(rows: Iterable[Mapping[str, str]]) -> str:
 
 def meaning(name: str) -> str:
     """A rule, or an operation, in one sentence."""
-    return (
-        f"{name} works."
-        if name in EXPRESSIONS
-        else str(ROWS[name].get("all", ROWS[name]["what"])["en"])
-    )
+    if name in EXPRESSIONS:
+        return f"{name} works."
+    return str(ROWS[name].get("all", ROWS[name]["what"])["en"])
 
 
 def shown(points: float) -> str:

@@ -30,6 +30,7 @@ from itertools import chain
 from pathlib import Path
 from types import ModuleType
 
+from micrograd.core.files import FilePath
 from micrograd.grade.checking import checks_of
 from micrograd.grade.graded_class import BrokenRule, GradedClass, RaisedError, is_ours, printable
 from micrograd.grade.programs import Check, plan
@@ -53,9 +54,7 @@ PACKAGES = Path(__file__).resolve().parents[2]
 # ---- 1. Here: the process and what it has found
 
 
-def grade_file(
-    path: str | os.PathLike[str], seconds: float = 10.0, class_name: str = "Value"
-) -> Report:
+def grade_file(path: FilePath, seconds: float = 10.0, class_name: str = "Value") -> Report:
     r"""The report on a class in a file or a notebook, which runs in a separate process.
 
     Only the top-level statements that define the class run. If the file does not load, never ends,
@@ -253,9 +252,8 @@ def _cells(path: Path, name: str) -> Iterator[Statement]:
         if cell["cell_type"] != "code":
             continue
         # IPython's commands become `pass`, and the code of other languages nothing.
-        source = re.sub(
-            r"\A\s*%%(?!(time|timeit|capture|prun)\b)(?s:.*)", "", "".join(cell["source"])
-        )
+        text = "".join(cell["source"])
+        source = re.sub(r"\A\s*%%(?!(time|timeit|capture|prun)\b)(?s:.*)", "", text)
         source = re.sub(r"^([ \t]*)([%!?].*|[\w.]+\?+[ \t]*)$", r"\1pass", source, flags=re.M)
         place = f"cell {i} of {path.name}"
         linecache.cache[place] = (len(source), None, source.splitlines(), place)  # for tracebacks
@@ -296,9 +294,8 @@ def _names(node: ast.stmt) -> tuple[set[str], set[str]]:
     It changes a name whose attribute it sets, as in Value.tanh = tanh.
     """
     bound, used, code = set[str](), set[str](), ast.unparse(node)
-    if code.startswith(SETTINGS) or (
-        isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
-    ):
+    is_star = isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
+    if is_star or code.startswith(SETTINGS):
         bound.add("*")
     for part in ast.walk(node):
         if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):

@@ -116,9 +116,8 @@ class Check:
 
     def told(self, hints: int) -> str:
         """As much of the message as wanted: the rule (1), the numbers (2), and the fix (3)."""
-        numbers = (
-            f"\n    {self.program}\n    expected  {self.expected}\n    found     {self.found_at}"
-        )
+        found = f"expected  {self.expected}\n    found     {self.found_at}"
+        numbers = f"\n    {self.program}\n    {found}"
         return self.rule + numbers * (hints >= 2) + f"\nFix: {self.fix}." * (hints >= 3)
 
     @property

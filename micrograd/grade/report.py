@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import Any
 
+from micrograd.draw.formulas import counted
 from micrograd.grade.checking import grouped
 from micrograd.grade.points import POINTS, earned, meaning, shown
 from micrograd.grade.programs import OURS, STATUSES, TASKS, Check, task_of
@@ -186,13 +187,13 @@ class Report:
         if self.exit_code == 2:
             return "Verdict: could not be graded."
         if self.passed:
-            return f"Verdict: no mistake found ({_counted(count['passed'], 'check')} passed)."
+            return f"Verdict: no mistake found ({counted(count['passed'], 'check')} passed)."
         left = f". {self.progress}" * bool(self.progress)
         if not self.mistakes:
             return f"Verdict: no mistake so far{left}."
-        mistakes, failed = _counted(len(self.mistakes), "mistake"), count["failed"]
+        mistakes, failed = counted(len(self.mistakes), "mistake"), count["failed"]
         ended = f", {count['not run']} not run" * bool(count["not run"])
-        return f"Verdict: {mistakes}, {_counted(failed, 'check')} failed{ended}{left}."
+        return f"Verdict: {mistakes}, {counted(failed, 'check')} failed{ended}{left}."
 
     def _table(self) -> str:
         """The operations, listed by their worst outcome."""
@@ -204,10 +205,6 @@ class Report:
 
     def _repr_html_(self) -> str:
         return "".join(sections(self, POINTS))
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"
 
 
 def _wrapped(text: str) -> str:
@@ -309,15 +306,12 @@ def svg_of(check: Check) -> str:
     return f'<figure role="img" aria-label="The graph of this program">{svg}</figure>'
 
 
-def drawing(program: str, found: Mapping[str, Mapping[str, Any]]) -> Any:
-    """The graph of a program: the right numbers, and in red the wrong ones that were found.
+def drawing(program: str, found: Mapping[str, Mapping[str, object]]) -> Any:
+    """The graph of a program, None if it makes no Value; wrong numbers that were found are red.
 
     Args:
         program: one that our own Value can run.
         found: for some of its names, the wrong 'data' and 'grad'; other names are ignored.
-
-    Returns:
-        What `draw_dot` returns, or None if the program makes no Value.
     """
     from micrograd.draw import draw_dot
 

@@ -17,7 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from micrograd.grade.graded_class import GradedClass, near
+from micrograd.derivatives import near
+from micrograd.grade.graded_class import GradedClass
 from micrograd.grade.programs import OURS, expected_of
 from micrograd.grade.wrong_engines import MISTAKES
 from micrograd.pages.explain import explain
@@ -36,6 +37,9 @@ def why(kind: type, question: str = "order") -> Page:
 
     Raises:
         ValueError: there is no such question, or a + a does not work yet.
+
+    >>> why(MISTAKES[0].kind(), "add")
+    <page of 2 nodes: .show() opens it, .save('page.html') writes it>
     """
     program, title = answer(kind, question)
     made = OURS.run(program, backward=False)

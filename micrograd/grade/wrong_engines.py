@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 from micrograd.core.files import write_whole
 from micrograd.grade.programs import RULES
 
-_TABLE = tomllib.loads(
-    (resources.files("micrograd.grade") / "wrong_engines.toml").read_text(encoding="utf-8")
-)
+_FILE = resources.files("micrograd.grade") / "wrong_engines.toml"
+_TABLE = tomllib.loads(_FILE.read_text(encoding="utf-8"))
 RIGHT: str = _TABLE["right"]  # the text of a class like the lecture's
 SIGNS = {"+=": " plus equals ", "=": " equals ", "+": " plus ", "*": " times "}  # in names of files
 

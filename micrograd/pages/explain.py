@@ -41,7 +41,7 @@ KINDS = {"input": "i", "parameter": "p", "constant": "c", "operation": "o", "res
 
 def explain(
     loss: Value,
-    names: Mapping[str, Any] | None = None,
+    names: Mapping[str, object] | None = None,
     title: str | None = None,
     level: str | int | None = None,
     rankdir: str = "LR",

@@ -4,15 +4,6 @@ A reader types a text. Each of its tokens goes through the functions of the mode
 with the vectors that they return. A click on a number shows the multiplications it comes from. The
 page also shows gradients, takes training steps, and invents texts.
 
-    >>> from micrograd import Module, Value, take
-    >>> class Bigram(Module):
-    ...     def __init__(self):
-    ...         self.table = [[Value(0.0) for _ in "ab."] for _ in "ab."]
-    ...     def logits(self, tokens):
-    ...         return [take(self.table, token) for token in tokens]
-    >>> microscope(Bigram(), "ab.", ["ab", "abab"])
-    <a page on a model of 9 parameters: .show() opens it, .save('page.html') writes it>
-
 The model is recorded once, forward and backward, as a table of instructions (`compiler/fuse.py`)
 for the longest text; shorter ones are padded with positions of weight 0.
 """
@@ -35,13 +26,14 @@ from micrograd.core.tracing import resumed
 from micrograd.draw.calls import Call, calls, noted, path_of
 from micrograd.engine import Value, topological_order
 from micrograd.losses import cross_entropy
+from micrograd.module import Module
 from micrograd.optim import Adam, Optimizer
 from micrograd.pages.page import Page
 from micrograd.pages.pieces import as_number, recorded_update, state_of
 
 
 def microscope(
-    model: Any,
+    model: Module,
     tokens: Sequence[str],
     texts: Sequence[Sequence[str]],
     optimizer: Optimizer | None = None,
@@ -64,6 +56,15 @@ def microscope(
         untrained: the weights before training, to which a reader can go back.
         title: title of the page and of the browser window.
         language: the language of the page, a column of `pages/texts.toml`.
+
+    >>> from micrograd import Module, Value, take
+    >>> class Bigram(Module):
+    ...     def __init__(self):
+    ...         self.table = [[Value(0.0) for _ in "ab."] for _ in "ab."]
+    ...     def logits(self, tokens):
+    ...         return [take(self.table, token) for token in tokens]
+    >>> microscope(Bigram(), "ab.", ["ab", "abab"])
+    <a page on a model of 9 parameters: .show() opens it, .save('page.html') writes it>
     """
     parameters = model.parameters()
     known = {token: i for i, token in enumerate(tokens)}
@@ -82,7 +83,7 @@ def microscope(
         "called": [name for name, _ in model.named_parameters()],
         "start": {"trained": _packed(weights, float), "untrained": _packed(before, float)},
         "optimizer": recorded_update(optimizer) | state | {"name": type(optimizer).__name__},
-        **_program(model.logits, parameters, 1 + max(map(len, codes)), len(tokens)),
+        **_program(model.logits, parameters, 1 + max(map(len, codes)), len(tokens)),  # type: ignore[attr-defined]
     }
     about = f"a page on a model of {len(weights):,} parameters"
     return Page("microscope", data, about, 900, title, language)

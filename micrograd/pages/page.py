@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from micrograd.core.files import ending_of, show, write_whole
 from micrograd.draw import tokens
@@ -136,7 +135,7 @@ class Page:
     def __init__(
         self,
         name: str,
-        data: Mapping[str, Any],
+        data: Mapping[str, object],
         about: str,
         height: int,
         title: object = None,

@@ -28,7 +28,7 @@ from typing import Any
 from micrograd.core.node import innermost
 from micrograd.core.numbers import Number
 from micrograd.core.pause import is_paused
-from micrograd.core.shapes import flat
+from micrograd.core.shapes import Numbers, flat
 from micrograd.core.tracing import Recording, Traced, resumed
 from micrograd.derivatives import again, contributions, is_own_operation, local_derivatives
 from micrograd.engine import Value, topological_order
@@ -74,7 +74,7 @@ def recorded_rules(root: Value) -> dict[str, Any]:
 
 
 def piece(
-    function: Callable[..., Any], inputs: int, parameters: Sequence[Value] = ()
+    function: Callable[..., Numbers], inputs: int, parameters: Sequence[Value] = ()
 ) -> dict[str, Any]:
     """The graph that a function builds from its inputs and parameters.
 
@@ -114,7 +114,7 @@ def as_number(x: Number) -> float | str:
 
 
 def _recorded_piece(
-    recording: Recording, given: Sequence[Value], outputs: Sequence[Any]
+    recording: Recording, given: Sequence[Value], outputs: Sequence[Number]
 ) -> dict[str, Any]:
     for output in outputs:
         if not (isinstance(output, Value) and isinstance(output.data, Traced)):

@@ -4,10 +4,6 @@
 everything, down to one weight and its update, or one neuron and its operations. `plot.animate`
 makes the same page for a recorded run, with playback controls instead of training.
 
-    >>> from micrograd.nn import MLP
-    >>> playground(MLP(2, [4, 1]), [[0.0, 1.0], [1.0, 0.0]], [0, 1])
-    <a page that trains 2-4-1 on 2 points: .show() opens it, .save('page.html') writes it>
-
 The page computes with recorded pieces: a step of a neuron's sum, each activation, each loss, or the
 whole model if it is not an MLP; and with the recorded update rule of each optimizer.
 """
@@ -20,7 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from micrograd.core.node import innermost
-from micrograd.core.shapes import flat
+from micrograd.core.shapes import Model, Numbers, flat
 from micrograd.engine import Value, topological_order
 from micrograd.losses import binary_cross_entropy, cross_entropy, hinge, squared_error
 from micrograd.nn import ACTIVATIONS, MLP, Layer, Module, Neuron
@@ -40,9 +36,9 @@ KNOWN: dict[Callable[..., Value], tuple[str, str]] = {
 
 
 def playground(
-    model: Any = None,
-    X: Any = None,
-    y: Any = None,
+    model: Model | None = None,
+    X: Numbers | None = None,
+    y: Numbers | None = None,
     loss: Callable[[Any, Any], Value] | None = None,
     names: Sequence[str] | None = None,
     optimizer: Optimizer | None = None,
@@ -68,6 +64,10 @@ def playground(
         title: title of the page and of the browser window.
         language: the language of the page, a column of `pages/texts.toml`.
         texts: a TOML file of your own, whose texts replace those of the page.
+
+    >>> from micrograd.nn import MLP
+    >>> playground(MLP(2, [4, 1]), [[0.0, 1.0], [1.0, 0.0]], [0, 1])
+    <a page that trains 2-4-1 on 2 points: .show() opens it, .save('page.html') writes it>
     """
     if not (model is None or callable(model)):
         raise TypeError(f"playground expects a model that can be called, got {model!r:.60}")

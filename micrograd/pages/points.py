@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
-from micrograd.core.shapes import fix_of, flat, plain, shape_of, without_nan
+from micrograd.core.shapes import Numbers, fix_of, flat, plain, shape_of, without_nan
 
 MOST_CLASSES = 8  # that a reader can tell apart
 
 
 def examples(
-    X: Any, y: Any, names: Sequence[Any] | None = None, which: str = ""
+    X: Numbers | None, y: Numbers | None, names: Sequence[object] | None = None, which: str = ""
 ) -> tuple[list[list[float]], list[int], list[str]]:
     """Checked points, the index of the class of each, and a name for each class.
 
@@ -43,27 +42,27 @@ def examples(
             raise ValueError(f"y{which} expects labels from 0, got {shown}: {fix}")
         k = max(2, int(max(known)) + 1) if known <= usual else 2
         names = ["-1", "1"] if signs and -1 in known else range(k)
-    names = list(map(str, names))
-    if not 2 <= len(names) <= MOST_CLASSES:
+    called = list(map(str, names))
+    if not 2 <= len(called) <= MOST_CLASSES:
         most = f"names expects the names of 2 to {MOST_CLASSES} classes"
-        raise ValueError(f"{most}, got {len(names)}")
-    if not (signs and len(names) == 2) and not known <= set(range(len(names))):
-        wrong = min(known - set(range(len(names))), key=str)
+        raise ValueError(f"{most}, got {len(called)}")
+    if not (signs and len(called) == 2) and not known <= set(range(len(called))):
+        wrong = min(known - set(range(len(called))), key=str)
         expected = (
             f"labels 0 and 1, -1 and 1, or 0, 1, ..., k - 1 for k classes (at most {MOST_CLASSES})"
         )
-        fix = fix_of(wrong, "pass class indices", len(names))
+        fix = fix_of(wrong, "pass class indices", len(called))
         raise ValueError(f"y{which} expects {expected}, got {shown}: {fix}")
-    return points, [int(k > 0 if signs else k) for k in labels], names
+    return points, [int(k > 0 if signs else k) for k in labels], called
 
 
-def columns(X: Any) -> int:
+def columns(X: Numbers | None) -> int:
     """1 for the inputs of a curve, which are numbers or rows of one; 2 for points in the plane."""
     shape = shape_of(X)
     return 1 if len(shape) == 1 or shape[1:] == (1,) else 2
 
 
-def curve(X: Any, y: Any) -> list[tuple[float, float]]:
+def curve(X: Numbers, y: Numbers | None) -> list[tuple[float, float]]:
     """Each input with the number to predict for it; all must be finite.
 
     >>> curve([[0.0], [1.0]], [0.5, 2])

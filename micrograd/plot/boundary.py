@@ -7,13 +7,14 @@ classes it returns a score for each class, and the largest wins.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba_array
 
+from micrograd.core.shapes import Model, Numbers
 from micrograd.draw.tokens import LIGHT
 from micrograd.plot.figure import (
     MARKERS,
@@ -28,12 +29,12 @@ from micrograd.plot.plane import Array, Plane, Scene, scores
 
 
 def decision_boundary(
-    predict: Callable[[Any], Any],
-    X: Any,
-    y: Any,
+    predict: Model,
+    X: Numbers,
+    y: Numbers,
     *,
     names: Sequence[str] | None = None,
-    true_boundary: Any = (),
+    true_boundary: Numbers = (),
     ax: Axes | None = None,
     dark: bool = False,
 ) -> Axes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
+from micrograd.core.shapes import Model, Numbers
 from micrograd.plot.boundary import decision_boundary, figure_size
 from micrograd.plot.figure import NotebookFigure, as_label, class_shades, style_axes, theme_of
 from micrograd.plot.plane import Scene, floats
@@ -21,7 +22,7 @@ STYLES = {  # colour and width; where two curves agree, the thin one lies on the
     "training": ("ink", 1.4),
     "validation": ("frame", 3.2),
 }
-Curves = Mapping[str, Sequence[Any]]
+Curves = Mapping[str, Sequence[Numbers | None]]
 
 
 def draw_curves(
@@ -76,7 +77,7 @@ def draw_curves(
         ax.legend(loc=corner, frameon=False, labelcolor=theme["ink"], fontsize="small")
 
 
-def loss_curve(losses: Sequence[Any], *, ax: Axes | None = None, dark: bool = False) -> Axes:
+def loss_curve(losses: Sequence[Numbers], *, ax: Axes | None = None, dark: bool = False) -> Axes:
     """Axes with the losses (numbers or Values) over the steps, and the last loss above them.
 
     `ax` and `dark` are as in `decision_boundary`.
@@ -128,10 +129,10 @@ def learning_curves(
 
 
 def training_figure(
-    predict: Callable[[Any], Any],
-    X: Any,
-    y: Any,
-    losses: Sequence[Any],
+    predict: Model,
+    X: Numbers,
+    y: Numbers,
+    losses: Sequence[Numbers],
     *,
     names: Sequence[str] | None = None,
     dark: bool = False,

@@ -13,7 +13,7 @@ from matplotlib.colors import to_rgba, to_rgba_array
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from micrograd.core.files import ending_of, show, write_whole
+from micrograd.core.files import FilePath, ending_of, show, write_whole
 from micrograd.draw.tokens import DARK, LIGHT
 
 ENDINGS = ("jpg", "pdf", "png", "svg", "webp")  # of files to which `save` writes
@@ -83,7 +83,7 @@ def as_label(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+def save(figure: Figure, path: FilePath) -> None:
     """Writes a figure, completely or not at all, in the format given by the file's ending.
 
     Raises:
@@ -99,7 +99,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     write_whole(path, content.getvalue())
 
 
-def check_path(path: str | os.PathLike[str], endings: Collection[str] = ENDINGS) -> str:
+def check_path(path: FilePath, endings: Collection[str] = ENDINGS) -> str:
     """The ending of a path to which `save` can write; call it before any work is done.
 
     `endings` are those to accept, without the dot.

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import base64
 import math
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from typing import Any
@@ -17,6 +16,8 @@ from typing import Any
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from micrograd.core.files import FilePath
+from micrograd.core.shapes import Model, Numbers
 from micrograd.draw.film import animated_gif
 from micrograd.draw.network import layers_with_outputs
 from micrograd.engine import Value
@@ -76,14 +77,14 @@ class History:
         unit: what is counted from one record to the next, such as "epoch".
     """
 
-    model: Callable[[Any], Any]
-    X: Any
-    y: Any
+    model: Model
+    X: Numbers
+    y: Numbers
     _: KW_ONLY
-    X_validation: Any = None
-    y_validation: Any = None
+    X_validation: Numbers | None = None
+    y_validation: Numbers | None = None
     names: Sequence[str] | None = None
-    true_boundary: Any = ()
+    true_boundary: Numbers = ()
     title: str = ""
     unit: str = "step"
 
@@ -99,7 +100,7 @@ class History:
         self._map_plane = Plane(self.scene.everywhere, min(16, side)) if side >= 6 else None
         self._every, self._kept = 1, list[Frame]()
 
-    def record(self, loss: Any = None, validation_loss: Any = None) -> None:
+    def record(self, loss: Numbers | None = None, validation_loss: Numbers | None = None) -> None:
         """Adds a frame with the current model, its gradients and the losses (numbers or Values).
 
         Raises:
@@ -115,23 +116,21 @@ class History:
         self, loss: Any = None, validation_loss: Any = None, gradients: Array | None = None
     ) -> Frame:
         scene, maps = self.scene, None
-        losses = floats([loss, validation_loss], 2)[:, 0].tolist()
+        given = floats([loss, validation_loss], 2)[:, 0].tolist()
+        losses = [x if math.isfinite(x) else None for x in given]
         places = [scene.plane.grid, scene.points, scene.tested]
         found = scores(self.model, np.concatenate(places), scene.outputs)
         on_grid, *at = np.split(found, np.cumsum(list(map(len, places)))[:-1])
         if self._map_plane is not None:
             maps = scores(self._outputs, self._map_plane.grid, self._neurons)
         training, validation = (
-            {
-                "loss": x if math.isfinite(x) else None,
-                "accuracy": accuracy(z, k) if len(k) else None,
-            }
+            {"loss": x, "accuracy": accuracy(z, k) if len(k) else None}
             for x, z, k in zip(losses, at, (scene.labels, scene.truth), strict=True)
         )
         step, weights = self._kept[-1].step + 1 if self._kept else 0, self._numbers("data")
         return Frame(step, training, validation, on_grid, maps, weights, gradients)
 
-    def _outputs(self, point: Any) -> list[Value]:
+    def _outputs(self, point: Numbers) -> list[Value]:
         # The output of each neuron after its activation, layer by layer.
         return [x for *_, outputs in layers_with_outputs(self._stages, point) for x in outputs]
 
@@ -168,7 +167,7 @@ class History:
         run, title, film = {"run": self._data()}, self.title, self._gif
         return Page("recorded", run, "a recorded run", 760, title, layout="playground", film=film)
 
-    def save(self, path: str | os.PathLike[str], *, dark: bool = False) -> None:
+    def save(self, path: FilePath, *, dark: bool = False) -> None:
         """Writes the run as a .gif, perhaps on a dark background, or as a page, .html.
 
         Raises:
@@ -214,12 +213,8 @@ class History:
         return animated_gif(pictures, [*[80] * (len(pictures) - 1), 2000])
 
     def _data(self) -> dict[str, Any]:
-        frames, scene, plane, curves = (
-            self.all_frames(),
-            self.scene,
-            self.scene.plane,
-            self.curves(),
-        )
+        frames, curves = self.all_frames(), self.curves()
+        scene, plane = self.scene, self.scene.plane
         packed, units = zip(*(_as_bytes(frame.scores) for frame in frames), strict=True)
         data: dict[str, Any] = {
             "steps": curves.pop("epochs"),

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from micrograd.core.node import innermost
-from micrograd.core.shapes import flat
+from micrograd.core.shapes import Model, Numbers, flat
 from micrograd.engine import Value, no_grad
 from micrograd.pages.points import examples
 
@@ -38,7 +38,7 @@ class Plane:
     ([-0.2, -0.2], [2.2, 1.2], [5, 3])
     """
 
-    def __init__(self, X: Any, resolution: int) -> None:
+    def __init__(self, X: Array, resolution: int) -> None:
         low, high = np.min(X, axis=0), np.max(X, axis=0)
         span = high - low
         self.equal = bool(max(span) <= 4 * min(span))
@@ -63,11 +63,11 @@ class Scene:
 
     def __init__(
         self,
-        X: Any,
-        y: Any,
+        X: Numbers,
+        y: Numbers,
         names: Sequence[str] | None = None,
-        true_boundary: Any = (),
-        validation: tuple[Any, Any] = (None, None),
+        true_boundary: Numbers = (),
+        validation: tuple[Numbers | None, Numbers | None] = (None, None),
         resolution: int = 0,
     ) -> None:
         points, labels, self.names = examples(X, y, names)
@@ -99,7 +99,7 @@ class _Coordinates(np.ndarray[Any, np.dtype[Any]]):
 numbers.Number.register(_Coordinates)  # so that the data of a Value may be one
 
 
-def scores(predict: Callable[[Any], Any], points: Array, width: int = 1) -> Array:
+def scores(predict: Model, points: Array, width: int = 1) -> Array:
     """The scores of a model at n points, shape (n, width), computed without a graph.
 
     `predict` is called with an array of shape (n, 2) or, if that fails, with one point [x1, x2] at
@@ -142,12 +142,12 @@ def scores(predict: Callable[[Any], Any], points: Array, width: int = 1) -> Arra
     )
 
 
-def _with_values(predict: Callable[[Any], Any], points: Array, known: Array) -> Array | None:
+def _with_values(predict: Model, points: Array, known: Array) -> Array | None:
     # The scores of all points in one call, or None if it fails or the first ones are not as known.
     try:
         with np.errstate(all="raise", under="ignore"):  # exp(1000) fails, as math.exp does
             outputs = predict([Value(x.view(_Coordinates)) for x in points.T])
-        several = [outputs] if isinstance(outputs, (Value, _Coordinates)) else outputs
+        several: Any = [outputs] if isinstance(outputs, (Value, _Coordinates)) else outputs
         columns = [np.broadcast_to(innermost(output), len(points)) for output in several]
         found: Array = np.stack(columns, axis=1).astype(float)
         return found if np.allclose(found[: len(known)], known) else None
@@ -155,7 +155,7 @@ def _with_values(predict: Callable[[Any], Any], points: Array, known: Array) -> 
         return None
 
 
-def floats(results: Any, n: int, width: int = 1) -> Array:
+def floats(results: object, n: int, width: int = 1) -> Array:
     """Numbers or Values as floats of shape (n, width).
 
     >>> floats([Value(1.0), 2], 2).tolist()
