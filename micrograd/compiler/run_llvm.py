@@ -176,7 +176,7 @@ class LlvmExecutor(_Runner):
         if job.numbers[llvm_code.PADDED] != padded:
             job.rows, job.numbers[llvm_code.PADDED] = np.empty((self._n_rows, padded)), padded
             job.point(AT["rows"], job.rows)
-        job.point(plan.given[0], np.ascontiguousarray(parameters))
+        job.point(plan.given[0], parameters)
         job.run(n, arguments)
         found = job.uniform.copy(), job.rows[:, :n].copy()
         self.put(job, n)
