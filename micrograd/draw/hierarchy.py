@@ -316,6 +316,8 @@ class Hierarchy:
         cut = []
         is_loop = isinstance(members[0], Part) and members[0].kind == "step"
         n = CHAIN if is_loop else PARTS  # each step follows the last one
+        if PARTS * SMALL < len(members) <= SMALL * SMALL:
+            n = SMALL
         ends = [len(members) * k // n for k in range(n + 1)]
         for start, end in pairwise(ends):
             some = members[start:end]

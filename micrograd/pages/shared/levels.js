@@ -5,13 +5,13 @@
 // are shown one at a time, and `at`, the first to show. An item is what is drawn as one card: a node,
 // or a folded box.
 
-// If the boxes are parts of a program, more cards, or more of them in a row, show the innermost open box alone.
 export const MOST_AT_ONCE = 25;
 const MOST_IN_A_ROW = 10;
 
 export class Levels {
   constructor(graph, boxes = [], boxOf = graph.nodes.map(() => -1)) {
     this.graph = graph;
+    this.most = MOST_AT_ONCE; // more cards, or more of them in a row, show the innermost open box alone
     this.boxes = boxes;
     this.boxOf = boxOf;
     this.depth = [];
@@ -94,7 +94,7 @@ export class Levels {
   focus(open) {
     if (!open.size || this.boxes.at(-1)?.kind !== "outside") return -1;
     const isPaged = [...open].some(j => this.boxes[j].members);
-    if (!isPaged && this.count(open) <= MOST_AT_ONCE && this.columns(open) <= MOST_IN_A_ROW) return -1;
+    if (!isPaged && this.count(open) <= this.most && this.columns(open) <= MOST_IN_A_ROW) return -1;
     return [...open].reduce((deepest, j) => (deepest < 0 || this.depth[j] >= this.depth[deepest] ? j : deepest), -1);
   }
 
