@@ -29,7 +29,7 @@ const NARROW = [
 ];
 const STRIP = 24;
 const ROW = 18;
-const LABEL = 33; // room for "data" and "grad"
+const LABEL = 33; // room for the words data and grad
 const SCALE = 50; // room for the largest value of a strip
 const DIGIT = 8.3;
 export const TURNS = {ArrowUp: 1, ArrowDown: -1, PageUp: 10, PageDown: -10}; // keys of a knob

@@ -76,15 +76,9 @@ export class Levels {
     const {nodes} = this.graph,
       within = this.boxes.map((_, j) => this.around(j).includes(focus)),
       inside = this.boxOf.map(j => j >= 0 && within[j]),
-      leads = inside.slice(),
-      direct = new Set();
-    for (let i = nodes.length - 1; i >= 0; i--) {
-      if (!leads[i]) continue;
-      for (const o of nodes[i].slice(1)) {
-        leads[o] = true;
-        if (inside[i]) direct.add(names[o]);
-      }
-    }
+      direct = new Set(nodes.flatMap((node, i) => (inside[i] ? node.slice(1).map(o => names[o]) : []))),
+      leads = names.map((name, i) => inside[i] || direct.has(name));
+    for (let i = nodes.length - 1; i >= 0; i--) if (leads[i]) for (const o of nodes[i].slice(1)) leads[o] = true;
     const [before, after] = [2, 1].map(k => `b${this.boxes.length - k}`);
     return names.map((name, i) => (inside[i] || direct.has(name) ? name : leads[i] ? before : after));
   }

@@ -177,9 +177,11 @@ export function find() {
   const {boxes, levels, view} = page.model;
   const text = $("find").value.trim().toLowerCase();
   const named = like =>
-    [...boxes.keys()].filter(j => text && boxes[j].kind !== "outside" && like(boxes[j].label.toLowerCase()));
+    [...boxes.keys()].filter(
+      j => text && boxes[j].kind !== "outside" && like(boxes[j].label.toLowerCase(), boxes[j].about.toLowerCase()),
+    );
   const exact = named(label => label === text);
-  const some = exact.length ? exact : named(label => label.startsWith(text));
+  const some = exact.length ? exact : named((label, about) => label.startsWith(text) || about.startsWith(text));
   const around = some.map(j => (boxes[j].kind === "leaves" ? boxes[j].parent : j));
   const alike = [...new Set(around)].reverse(); // the last token of a text has most before it
   $("find").setAttribute("aria-invalid", String(!alike.length));
