@@ -327,9 +327,8 @@ class Hierarchy:
             return members
         cut = []
         is_loop = isinstance(members[0], Part) and members[0].kind == "step"
-        n = CHAIN if is_loop else PARTS  # each step follows the last one
-        if PARTS * SMALL < len(members) <= SMALL * SMALL:
-            n = SMALL
+        is_square = PARTS * SMALL < len(members) <= SMALL * SMALL
+        n = CHAIN if is_loop else SMALL if is_square else PARTS  # each step follows the last one
         ends = [len(members) * k // n for k in range(n + 1)]
         for start, end in pairwise(ends):
             some = members[start:end]

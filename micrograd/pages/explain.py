@@ -179,10 +179,10 @@ def boxes_of(
         is_named = part.kind not in ("leaves", "part", "vector") and not is_layer
         mine = sorted(tree.outputs[part]) if is_named else []
         # equal names of several calls, such as dot: GPT 2 dot
-        around = (each.label for each in part.path() if each is not part and count[each.label] == 1)
-        label = f"{next(around, '')} {part.label}" if count[part.label] > 1 else part.label
+        single = [each.label for each in part.path() if count[each.label] == 1][:1]
+        label = " ".join(dict.fromkeys([*single, part.label]))
         for k, i in enumerate(mine, 1):
-            label_of[i] = label.strip() + (f"[{k}]" if len(mine) > 1 else "")
+            label_of[i] = label + (f"[{k}]" if len(mine) > 1 else "")
     states = {i: name for part in (tree.root, *tree.parts) for i, name in _states(tree, part)}
     label_of |= states
     for root in tree.results[:1]:

@@ -23,8 +23,7 @@ EXPORT = re.compile(r"^export (?=const|let|class|function|async)", re.MULTILINE)
 # A comment that begins a line, up to the next; or that ends one, if no string can end after it.
 COMMENT = re.compile(r"""^[ ]*(?://.*|/\*[\s\S]*?\*/)\n|[ ]+// [^"'`\n]*$""", re.MULTILINE)
 # What makes a script or a style easy to read, but says nothing.
-ROOM = {".js": r"(?<=[,({\[])\n *|\n *(?=[)}\]])", "css": r"(?<=[:;,{}])\s+|\s+(?=[{}])"}
-ROOM = {name: re.compile(pattern) for name, pattern in ROOM.items()}
+ROOM = {".js": r"(?<=[,({\[])\n *|\n *(?=[)}\]])|(?<=\n) +", "css": r"(?<=[:;,{}])\s+|\s+(?=[{}])"}
 
 # A page may run its own scripts and styles, and show pictures that it made itself; nothing else.
 POLICY = (
@@ -97,7 +96,7 @@ def _joined(first: str, folder: Path | None = None) -> str:
             text = _file(name, folder)
             for imported in IMPORT.findall(text):
                 add(posixpath.normpath(posixpath.join(posixpath.dirname(name), imported)))
-            texts[name] = EXPORT.sub("", IMPORT.sub("", text)).strip()
+            texts[name] = re.sub(ROOM[name[-3:]], "", EXPORT.sub("", IMPORT.sub("", text))).strip()
 
     add(first)
     return "\n".join(texts.values()) + "\n"
@@ -117,8 +116,8 @@ def _file(name: str, folder: Path | None = None) -> str:
     places = [*([folder / name] if folder else []), resources.files("micrograd.pages") / name]
     text = next(place for place in places if place.is_file()).read_text(encoding="utf-8")
     if not name.endswith(".html"):
-        text = ROOM[name[-3:]].sub("", COMMENT.sub("", text))
-    return re.sub(r"^ +", "", text, flags=re.MULTILINE)  # a page is a tenth smaller
+        text = COMMENT.sub("", text)
+    return re.sub(r"^ +", " ", text, flags=re.MULTILINE)  # a page is a tenth smaller
 
 
 class Page:

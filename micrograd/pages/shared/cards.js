@@ -116,6 +116,7 @@ export class Stage extends Pane {
     const arrows = view.arrows.map(arrow => ({...arrow, from: place.get(arrow.from), to: place.get(arrow.to)}));
     const [wide, ...heights] = [size.width, ...this.heights()].map(x => (x - 2 * MARGIN) / LEAST);
     let sizes;
+    /** @type {(size: any, height: number, wrap?: boolean) => boolean} */
     const lay = ({width, leaf, gaps}, height, wrap = false) => {
       sizes = this.about.map(about => cardSize(about, isLeaf(about) ? leaf : width));
       this.layout = layered(sizes, arrows, {

@@ -29,7 +29,8 @@ export function layered(
     const route = [a];
     for (let r = rank[a] + 1; r < rank[b]; r++) {
       const key = `${wrap ? -1 : k} ${a} ${r}`;
-      if (!passing.has(key)) passing.set(key, cells.push({rank: r, size: 2, depth: 0, links: [], next: [], dummy: true}) - 1);
+      if (!passing.has(key))
+        passing.set(key, cells.push({rank: r, size: 2, depth: 0, links: [], next: [], dummy: true}) - 1);
       route.push(passing.get(key));
     }
     route.push(b);
@@ -78,7 +79,10 @@ export function layered(
       if (line[next] > line[r]) {
         // to the next line
         const [[from, to], gutter] = [[0, size[0]], turns.get(route[0])[line[r]]];
-        const [y1, y2] = [found.at(-1).y, place[o].across + shift[line[next]] + (n + 2 === route.length ? offsets[1] : 0)];
+        const [y1, y2] = [
+          found.at(-1).y,
+          place[o].across + shift[line[next]] + (n + 2 === route.length ? offsets[1] : 0),
+        ];
         found.push({x: to - EDGE, y: y1}, {x: to - EDGE, y: gutter, turn: 1});
         found.push({x: from + EDGE, y: gutter}, {x: from + EDGE, y: y2, turn: -1});
       }
@@ -87,9 +91,25 @@ export function layered(
     return isTurned ? points.reverse() : points;
   });
   const [along, across] = size;
-  return {centres, paths, between, fits: plan.fits, ...(down ? {width: across, height: along} : {width: along, height: across})};
+  return {
+    centres,
+    paths,
+    between,
+    fits: plan.fits,
+    ...(down ? {width: across, height: along} : {width: along, height: across}),
+  };
 }
-const WAYS = [1, 2, 3, 4].flatMap(count => [2, 1].map(height => [count, count > 1 ? height : 1])); // a number of lines
+// How many lines there are, and of how many of them a rank may have the height.
+/** @type {[number, number][]} */
+const WAYS = [
+  [1, 1],
+  [2, 2],
+  [2, 1],
+  [3, 2],
+  [3, 1],
+  [4, 2],
+  [4, 1],
+];
 const INNER = 14; // between two cards that stand beside each other in a rank
 const PASS = 4; // the room for an arrow that passes them
 const EDGE = 16; // beside the lines, where arrows turn
@@ -98,7 +118,9 @@ const GUTTER = 22; // between two lines
 // Where everything stands: of each cell the middle {along, across}, and how arrows that come or go pass the cards
 // before and behind it; where each rank begins and ends; the line of each rank, and the shift of each line; and for
 // each card where its arrows pass from one line to the next.
-function planned(cells, rows, {gaps, room: [long, tall], beside, count, most}) {
+function planned(cells, rows, {gaps, room, beside, count, most}) {
+  const [long, tall] = room;
+  /** @type {any[]} */
   const slots = [];
   const slotOf = [];
   const columns = rows.map(row =>
@@ -137,7 +159,8 @@ function planned(cells, rows, {gaps, room: [long, tall], beside, count, most}) {
     const k = slot.cells.indexOf(i);
     const inner = slot.cells.slice(0, k).reduce((sum, o) => sum + cells[o].depth + INNER, 0);
     const isGrid = columns[cell.rank].some(o => slots[o].cells.length > 1);
-    const start = isGrid && !cell.dummy ? begin[cell.rank] + inner : (begin[cell.rank] + end[cell.rank] - cell.depth) / 2;
+    const start =
+      isGrid && !cell.dummy ? begin[cell.rank] + inner : (begin[cell.rank] + end[cell.rank] - cell.depth) / 2;
     const across = middle[slotOf[i]];
     const [top, bottom] = [across - slot.size / 2 + slot.above, across + slot.size / 2 - slot.below];
     const isLast = k === slot.cells.length - 1;
@@ -146,7 +169,11 @@ function planned(cells, rows, {gaps, room: [long, tall], beside, count, most}) {
       along: start + cell.depth / 2,
       across: (top + bottom) / 2,
       ...(k ? {before: top + 1 - PASS * k} : {}),
-      ...(!isLast ? {after: bottom - 1 + PASS * (slot.cells.length - 1 - k)} : isShort ? {after: (top + bottom) / 2} : {}),
+      ...(!isLast
+        ? {after: bottom - 1 + PASS * (slot.cells.length - 1 - k)}
+        : isShort
+          ? {after: (top + bottom) / 2}
+          : {}),
     };
   });
   // the lines, one below the other, and between two the arrows that pass
@@ -154,7 +181,9 @@ function planned(cells, rows, {gaps, room: [long, tall], beside, count, most}) {
   const turns = new Map();
   let top = 0;
   for (let k = 0; k <= line.at(-1); k++) {
-    const mine = slots.flatMap((slot, o) => (line[cells[slot.cells[0]].rank] === k ? [[middle[o], slot.size / 2]] : []));
+    const mine = slots.flatMap((slot, o) =>
+      line[cells[slot.cells[0]].rank] === k ? [[middle[o], slot.size / 2]] : [],
+    );
     const low = Math.min(...mine.map(([c, half]) => c - half));
     shift[k] = top - low;
     top += Math.max(...mine.map(([c, half]) => c + half)) - low;
@@ -170,13 +199,24 @@ function planned(cells, rows, {gaps, room: [long, tall], beside, count, most}) {
     top += GUTTER + PASS * n;
   }
   const along = Math.max(...end) + inset;
-  return {place, begin, end, shift, line, turns, between, size: [along, top], fits: line.at(-1) < count && top <= tall && along <= long};
+  return {
+    place,
+    begin,
+    end,
+    shift,
+    line,
+    turns,
+    between,
+    size: [along, top],
+    fits: line.at(-1) < count && top <= tall && along <= long,
+  };
 }
 
 // The cells of a rank as slots: one each, or if that is too much, several cards in a row.
 function slotted(cells, row, beside, limit) {
   const cards = row.filter(i => !cells[i].dummy).length;
   for (let n = 1; ; n++) {
+    /** @type {any[]} */
     const slots = [];
     let last = null;
     for (const i of row)

@@ -74,9 +74,8 @@ export function makeLegend() {
     ...["input", "parameter", "operation", "result"].map(kind => shape(kind)),
     ...[colour("ink", "data"), colour("gradient", "gradient"), state("later", "dot")],
     ...["now", "given", "picked"].map(kind => state(kind)),
-    make("span", "key", "→", termOf("forward")),
-    make("span", "key gradient", "←", termOf("backward")),
-    ...(given.graph.boxes.length ? [make("span", "key", termOf("back"))] : []),
+    ...[colour("ink", "forward"), colour("gradient", "backward")],
+    ...(given.graph.boxes.length ? [colour("gradient", "back")] : []),
   );
 }
 

@@ -128,7 +128,7 @@ export const usuallyOpen = ({levels, open}) => levels.complete(open);
 
 function view() {
   const {levels} = page.model;
-  levels.most = Math.max(16, Math.min(MOST_AT_ONCE, (innerWidth * innerHeight) / 48_000));
+  levels.most = Math.max(14, Math.min(MOST_AT_ONCE, (innerWidth * innerHeight) / 54_000));
   page.model.view = levels.view(page.open);
   compute();
 }
