@@ -51,6 +51,7 @@ HIDDEN, PLACE, CALL = range(3)  # what a frame is: nothing, a place in the sourc
 OPERATORS = {ast.MatMult: "@", ast.Mult: "*", ast.Add: "+", ast.Sub: "-", ast.Div: "/"}
 GENERIC = ("forward", "__call__", "call")  # names that say nothing: the object is what is called
 DETACH = Value.detach.__code__  # makes a leaf that is no input
+PLAIN, LONGEST = (bool, int, float, str), 12  # arguments that are shown, and their length
 GENERATOR = 0x20 | 0x80 | 0x200  # flags of code: a generator, a coroutine, or both
 
 
@@ -60,25 +61,30 @@ class Call:
     Attributes:
         kind: the class of its object if it is a call of this object, else the function's name.
         name: the attribute that was called, such as query in `self.query(x)`, else the kind.
+        arguments: those that are plain numbers or texts, as one line.
         place: where it was called.
         parent: the call in which that was, or None.
         number: calls and nodes are numbered in the order in which they were made.
     """
 
-    __slots__ = ("_self", "kind", "name", "number", "parent", "place")
+    __slots__ = ("_self", "arguments", "kind", "name", "number", "parent", "place")
 
     def __init__(
         self, frame: types.FrameType, place: Place | None, parent: Call | None, number: int
     ) -> None:
         self.place, self.parent, self.number = place, parent, number
-        code, self.kind = frame.f_code, frame.f_code.co_name
+        code, self.kind, given = frame.f_code, frame.f_code.co_name, frame.f_locals
+        named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        plain = ((name, given.get(name)) for name in named)
+        shown = [f"{name}={x}" for name, x in plain if type(x) in PLAIN and len(str(x)) < LONGEST]
+        self.arguments = ", ".join(shown)
         self._self: Callable[[], object] = lambda: None
-        if code.co_argcount and code.co_varnames[0] == "self":
+        if named[:1] == ("self",):
             # a strong reference could be a cycle, if a model keeps its last output
             with suppress(KeyError, TypeError):
-                self._self = weakref.ref(frame.f_locals["self"])
+                self._self = weakref.ref(given["self"])
             if self.kind in GENERIC:
-                self.kind = type(frame.f_locals.get("self")).__name__
+                self.kind = type(given.get("self")).__name__
         called = [name for name in written(*place) if name not in GENERIC] if place else []
         # hidden calls in between would be what the source at this place calls
         is_direct = code.co_name in GENERIC or (
@@ -266,6 +272,16 @@ def written(code: types.CodeType, instruction: int) -> tuple[str, ...]:
     if isinstance(thing, ast.Name):
         return thing.id, *names
     return ("", *names) if names else ()  # no name, as in layers[0].forward(x)
+
+
+@cache
+def stored(code: types.CodeType, instruction: int) -> str:
+    """The variable to which the result of an operation is assigned at once, or ''."""
+    from dis import get_instructions  # takes some milliseconds
+
+    after = next((each for each in get_instructions(code) if each.offset > instruction), None)
+    is_name = after and after.opname in ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
+    return str(after.argval) if after and is_name else ""
 
 
 def owners(nodes: Iterable[object]) -> Iterable[object]:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from micrograd.draw.chain_rule import Piece
+from micrograd.draw.chain_rule import Piece, matrix, matrix_text
 from micrograd.draw.formulas import SIGNS, UNKNOWN, formula, number, shape_text, sign
 from micrograd.draw.names import values_in
 from micrograd.draw.records import Box, Graph
@@ -26,6 +26,7 @@ from micrograd.engine import Value
 
 NUMBER_WIDTH = 36  # points: the minimum width of a number's cell
 WORD_WIDTH = 26  # points: the minimum width of the words "data" and "grad"
+FEW = 6  # numbers of an array that are shown
 LONGEST_LINE = 80  # characters in a line of a caption
 END_OF_LINE = '<BR ALIGN="LEFT"/>'
 STRIP, INK = LIGHT["soft"], LIGHT["ink"]
@@ -118,7 +119,11 @@ class Cards:
         # A dot if there is no gradient yet.
         if what == "grad" and self.rate == "grad" and box.name not in self._known:
             return UNKNOWN
-        return shape_text(box.shape) if box.level == "array" else number(getattr(box, what))
+        shown = getattr(box, what)
+        if box.level != "array":
+            return number(shown)
+        is_small = len(box.data) <= FEW and len(box.shape) <= 2
+        return matrix_text(matrix(shown, box)) if is_small else shape_text(box.shape)
 
     def html(self, box: Box, rules: Sequence[Sequence[Piece]] = (), side: str = "w") -> str:
         """The card of a box with the chain rule of each operand; arrows enter at its `side`."""

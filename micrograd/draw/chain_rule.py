@@ -127,17 +127,17 @@ def _in_matrices(node: Box, factors: Sequence[Box], i: int) -> list[Piece]:
     # transposed times the upstream gradient.
     if factors[i].kind == "constant" or len(factors) < 2 or len(factors[1 - i].shape) > 2:
         return []
-    upstream = (_matrix(node.grad, node), "gradient")
-    turned = (_matrix(factors[1 - i].data, factors[1 - i]).T, "local")
+    upstream = (matrix(node.grad, node), "gradient")
+    turned = (matrix(factors[1 - i].data, factors[1 - i]).T, "local")
     (left, first), (right, second) = (upstream, turned) if i == 0 else (turned, upstream)
     if max(left.shape + right.shape) > FITS:
         return []
-    times = [(_matrix_text(left), first), DOT, (_matrix_text(right), second)]
-    return [*times, EQUALS, (_matrix_text(left @ right), "share")]
+    times = [(matrix_text(left), first), DOT, (matrix_text(right), second)]
+    return [*times, EQUALS, (matrix_text(left @ right), "share")]
 
 
-def _matrix(entries: Any, box: Box) -> Any:
-    # An array of plain numbers with two axes; a vector is a column.
+def matrix(entries: Any, box: Box) -> Any:
+    """An array of plain numbers with two axes; a vector is a column."""
     import numpy as np  # a graph of arrays has loaded it
 
     numbers = entries if isinstance(entries, tuple) else (entries,)
@@ -145,7 +145,8 @@ def _matrix(entries: Any, box: Box) -> Any:
     return np.array([innermost(x) for x in numbers], dtype=object).reshape(rows, -1)
 
 
-def _matrix_text(matrix: Any) -> str:
+def matrix_text(matrix: Any) -> str:
+    """A small matrix in one line, such as [1 2; 3 4]."""
     rows = "; ".join(" ".join(map(number, row)) for row in matrix.tolist())
     return f"[{rows}]".replace(" ", "\xa0")
 

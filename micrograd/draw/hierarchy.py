@@ -52,6 +52,7 @@ WIDE = 8  # cards in a row that fit into a window
 LEVELS = ("op", "neuron", "layer")
 UNITS = {"op": (), "neuron": ("neuron",), "layer": ("neuron", "layer")}  # single cards at a level
 LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+NUMBER = re.compile(r" \d+$")  # of a member of a stack
 INDICES = re.compile(r"(\[\w+\])+$")
 
 
@@ -117,7 +118,8 @@ class Hierarchy:
             for call in reversed(new):
                 inner = call
                 if not isinstance(call, Part):
-                    inner = Part(call.name, "call", [], call.place, call.number, call=call)
+                    inner = Part(call.name, "call", [], call.place, call.number, call.arguments)
+                    inner.call = call
                 part.members.append(inner)
                 part = part_of[call] = inner
             part.members.append(i)
@@ -246,10 +248,12 @@ class Hierarchy:
             if len(leaves) <= (ALONE if not name else 1) or (name and is_small):
                 box.members[:0] = leaves
             else:
-                box.members.insert(0, self._leaves(name or counted(len(leaves), kind), leaves))
+                about = counted(len(leaves), kind)
+                label = name or ("x" if kind == "input" else about)
+                box.members.insert(0, self._leaves(label, leaves, about * (label == "x" != name)))
 
-    def _leaves(self, label: str, leaves: list[int]) -> Part:
-        part = Part(label, "leaves", sorted(leaves))
+    def _leaves(self, label: str, leaves: list[int], about: str) -> Part:
+        part = Part(label, "leaves", sorted(leaves), about=about)
         short, kind = self.drawn.nodes[leaves[0]].short, self.drawn.nodes[leaves[0]].kind
         part.level = "" if kind == "constant" else "layer"
         labels = [self.drawn.nodes[i].label for i in leaves]
@@ -273,6 +277,14 @@ class Hierarchy:
         if len(leaves) + len(others) > MOST and not part.is_paged:
             leaves, others = self._divided(leaves, MOST - PARTS), self._divided(others, PARTS)
         part.members = [*leaves, *others]
+        if part.kind in ("call", "step") and not part.about:
+            part.about = ", ".join(self._names(others))
+
+    def _names(self, members: list[Any]) -> list[str]:
+        # What is inside a box, in a few words.
+        names = [m.label if isinstance(m, Part) else sign(self.drawn.nodes[m].op) for m in members]
+        found = [*dict.fromkeys(NUMBER.sub("", name) for name in names)]
+        return found if len(found) <= ALONE else [*found[: ALONE - 1], "\N{HORIZONTAL ELLIPSIS}"]
 
     def _together(self, leaves: list[Any], others: list[Any]) -> list[Any]:
         # Parameters that are used in the same boxes are one card, such as all weights of a layer.
@@ -315,7 +327,8 @@ class Hierarchy:
             return members
         cut = []
         is_loop = isinstance(members[0], Part) and members[0].kind == "step"
-        n = CHAIN if is_loop else PARTS  # each step follows the last one
+        is_square = PARTS * SMALL < len(members) <= SMALL * SMALL
+        n = CHAIN if is_loop else SMALL if is_square else PARTS  # each step follows the last one
         ends = [len(members) * k // n for k in range(n + 1)]
         for start, end in pairwise(ends):
             some = members[start:end]

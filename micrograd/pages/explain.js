@@ -16,6 +16,7 @@ import {
   drawAgain,
   drawGraph,
   find,
+  heights,
   isPresenting,
   listBoxes,
   mostZoom,
@@ -61,6 +62,7 @@ function makeStage() {
   page.stage = new Stage($("graph"), {
     map: $("map"),
     isDown: () => given.down || $("frame").clientWidth < PHONE, // on a phone the arrows go down
+    heights,
     onTurn: turn,
     onPick: pickLeaf,
     onType: leaf => {

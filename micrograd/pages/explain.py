@@ -16,12 +16,13 @@ import inspect
 import math
 import os
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
 from micrograd.core.naming import distinct
-from micrograd.draw.calls import is_called
+from micrograd.draw.calls import is_called, noted, stored
 from micrograd.draw.foreign import as_ours
 from micrograd.draw.formulas import sign
 from micrograd.draw.graph import graph
@@ -172,12 +173,16 @@ def boxes_of(
     """
     tree = Hierarchy(drawn)
     label_of = dict(tree.label_of)
+    count = Counter(part.label for part in tree.parts)
     for part in reversed(tree.parts):  # an outer box names its outputs last
         is_layer = part.kind == "call" and part.level and part.has_boxes
         is_named = part.kind not in ("leaves", "part", "vector") and not is_layer
         mine = sorted(tree.outputs[part]) if is_named else []
+        # equal names of several calls, such as dot: GPT 2 dot
+        single = [each.label for each in part.path() if count[each.label] == 1][:1]
+        label = " ".join(dict.fromkeys([*single, part.label]))
         for k, i in enumerate(mine, 1):
-            label_of[i] = part.label + (f"[{k}]" if len(mine) > 1 else "")
+            label_of[i] = label + (f"[{k}]" if len(mine) > 1 else "")
     states = {i: name for part in (tree.root, *tree.parts) for i, name in _states(tree, part)}
     label_of |= states
     for root in tree.results[:1]:
@@ -211,14 +216,18 @@ def boxes_of(
 
 
 def _states(tree: Hierarchy, part: Part) -> Iterator[tuple[int, str]]:
-    # What a loop computes from its own last value, by the name of the leaf with which it began: the
-    # first step makes position₁ of position.
-    outputs = [tree.outputs[step] for step in part.parts if step.kind == "step"]
+    # What a loop computes from its own last value, by the variable in which that is, or by the name
+    # of the leaf with which it began: the first step makes x₁ of x.
+    steps = [step for step in part.parts if step.kind == "step"]
+    outputs = [tree.outputs[step] for step in steps]
+    first = int(steps[0].label.split()[-1]) if steps else 0
     for node in outputs[0] if outputs else ():
         for k, leaf in enumerate(tree.operands[node]):
             chain = [node]
             for some in outputs[1:]:
                 chain += [i for i in some if tree.operands[i][k : k + 1] == (chain[-1],)][:1]
-            name = tree.drawn.nodes[leaf].label
+            _, place, _ = noted(tree.drawn.values[node])
+            name = (place and stored(*place)) or tree.drawn.nodes[leaf].label
             if name and len(chain) > 1:
-                yield from ((i, name + str(n).translate(LOWERED)) for n, i in enumerate(chain, 1))
+                for n, i in enumerate(chain, first):
+                    yield i, name + str(n).translate(LOWERED)

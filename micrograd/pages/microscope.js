@@ -270,7 +270,7 @@ function showTraining() {
 function showInvented() {
   const found = Array.from({length: TEXTS}, (_, i) => written(model.invented(1000 * seed + i, TEMPERATURE)));
   $("invented").textContent = found.join(joint ? " · " : ", ");
-  model.load(codes); // the memory shows the reader's text again
+  model.load(codes); // the memory shows the text of the reader again
   model.forward();
   model.backward();
 }

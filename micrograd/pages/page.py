@@ -21,6 +21,8 @@ IMPORT = re.compile(r'^(?:import [^;]*?|@import )"([^"]+)";\n', re.MULTILINE)  #
 EXPORT = re.compile(r"^export (?=const|let|class|function|async)", re.MULTILINE)
 # A comment that begins a line, up to the next; or that ends one, if no string can end after it.
 COMMENT = re.compile(r"""^[ ]*(?://.*|/\*[\s\S]*?\*/)\n|[ ]+// [^"'`\n]*$""", re.MULTILINE)
+# What makes a script or a style easy to read, but says nothing.
+ROOM = {".js": r"(?<=[,({\[])\n *|\n *(?=[)}\]])|(?<=\n) +", "css": r"(?<=[:;,{}])\s+|\s+(?=[{}])"}
 
 # A page may run its own scripts and styles, and show pictures that it made itself; nothing else.
 POLICY = (
@@ -93,7 +95,7 @@ def _joined(first: str, folder: Path | None = None) -> str:
             text = _file(name, folder)
             for imported in IMPORT.findall(text):
                 add(posixpath.normpath(posixpath.join(posixpath.dirname(name), imported)))
-            texts[name] = EXPORT.sub("", IMPORT.sub("", text)).strip()
+            texts[name] = re.sub(ROOM[name[-3:]], "", EXPORT.sub("", IMPORT.sub("", text))).strip()
 
     add(first)
     return "\n".join(texts.values()) + "\n"

@@ -17,7 +17,7 @@ const contrast = (a, b) => {
   return (lighter + 0.05) / (darker + 0.05);
 };
 
-export let theme = {}; // colours by name; of `fills`, `edges` and `shades` one for each class, as in plot/figure.py
+export let theme = {}; // colours by name; of fills, edges and shades one for each class, as in plot/figure.py
 
 // Reads the colours, which only the style defines; again when light and dark change, and for paper.
 export function readTheme(onPaper) {

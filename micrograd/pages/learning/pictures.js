@@ -11,7 +11,7 @@ import {mapOf, outputsOver} from "./sight.js";
 import {attention, clock, experiment} from "./state.js";
 
 const COLUMNS = 54,
-  FEW = 16; // points across the plane, and across a neuron's small map
+  FEW = 16; // points across the plane, and across the small map of a neuron
 
 //   network  of network.js; null for a model that is not an MLP
 export function makePictures(network) {

@@ -12,7 +12,7 @@ export class Training {
     this.scores = new Float64Array(outputs);
     this.memory = {};
     this.steps = 0; // of training so far
-    this.updates = 0; // since the optimizer's memory was empty
+    this.updates = 0; // since the memory of the optimizer was empty
     this.queue = []; // examples that this epoch has not used yet
     this.random = new Random(0);
   }

@@ -29,7 +29,7 @@ const NARROW = [
 ];
 const STRIP = 24;
 const ROW = 18;
-const LABEL = 33; // room for "data" and "grad"
+const LABEL = 33; // room for the words data and grad
 const SCALE = 50; // room for the largest value of a strip
 const DIGIT = 8.3;
 export const TURNS = {ArrowUp: 1, ArrowDown: -1, PageUp: 10, PageDown: -10}; // keys of a knob
@@ -90,9 +90,10 @@ function bars(all, room) {
 
 export class Stage extends Pane {
   /** @param {any} svg @param {any} options */
-  constructor(svg, {map = null, isDown = () => false, ...callbacks}) {
+  constructor(svg, {map = null, isDown = () => false, heights = () => [Infinity], ...callbacks}) {
     super(svg, map);
     this.isDown = isDown;
+    this.heights = heights; // that it may have, the best first
     this.callbacks = callbacks;
     this.arrows = [];
     this.large = false; // as large as a presenter needs it
@@ -113,18 +114,23 @@ export class Stage extends Pane {
       place = new Map(items.map((item, k) => [item.name, k]));
     this.about = items.map(describe);
     const arrows = view.arrows.map(arrow => ({...arrow, from: place.get(arrow.from), to: place.get(arrow.to)}));
-    const room = (size.width - 2 * MARGIN) / LEAST;
+    const [wide, ...heights] = [size.width, ...this.heights()].map(x => (x - 2 * MARGIN) / LEAST);
     let sizes;
-    for (const {width, leaf, gaps} of this.down ? [...SIZES, ...NARROW] : SIZES) {
+    /** @type {(size: any, height: number, wrap?: boolean) => boolean} */
+    const lay = ({width, leaf, gaps}, height, wrap = false) => {
       sizes = this.about.map(about => cardSize(about, isLeaf(about) ? leaf : width));
       this.layout = layered(sizes, arrows, {
         down: this.down,
         gaps: this.down ? [this.isPhone ? 34 : 60] : this.large ? [66] : gaps,
-        room,
-        beside: this.down ? 7 : 18,
+        room: this.down ? [Infinity, wide] : [wide, height],
+        beside: wrap ? 10 : this.down ? 7 : 18,
+        wrap,
       });
-      if (this.layout.width <= room) break;
-    }
+      return this.layout.fits;
+    };
+    const least = this.down ? NARROW[1] : SIZES[1];
+    if (![...SIZES, ...(this.down ? NARROW : [])].some(size => lay(size, heights[0])))
+      if (!heights.some(height => lay(least, height, true))) lay(least, heights[0]);
     items.forEach((item, k) => {
       const card = this.drawCard(item, this.about[k], this.layout.centres[k], sizes[k]);
       this.cards.set(item.name, card);

@@ -8,21 +8,30 @@ import {round} from "./numbers.js";
 
 // items: [{width, height}], in an order in which operands come first; arrows: [{from, to, port,
 // ports}], indices into items, entering at port 0, 1, ... of so many. `gaps` are possible distances
-// between two ranks: the first with which the ranks take at most `room`, else the last, is used.
-// `beside` is the distance between two cards of a rank.
+// between two ranks: the first with which all fits into `room`, [along, across] the ranks, else the last,
+// is used. `beside` is the distance between two cards of a rank. With `wrap`, what does not fit is
+// wrapped: cards of one rank stand beside each other, and ranks go on in the next line, as words do;
+// and all arrows from one card go the same way.
 // Returns the centres {x, y} of the cards, the points of each arrow, the gap, and the size of it all.
-export function layered(items, arrows, {down = false, gaps = [110], room = Infinity, beside = 20} = {}) {
+export function layered(
+  items,
+  arrows,
+  {down = false, gaps = [110], room = [Infinity, Infinity], beside = 20, wrap = false} = {},
+) {
   const sizes = items.map(({width, height}) => (down ? [height, width] : [width, height]));
   // Boxes can lead to each other in a circle: such an arrow is turned for the layout.
   const edges = arrows.map(({from, to}) => (from < to ? [from, to] : [to, from]));
   const rank = ranks(items.length, edges);
-  const cells = items.map((_, i) => ({rank: rank[i], size: sizes[i][1], links: [], next: []}));
-  const routes = edges.map(([a, b]) => {
+  const cells = items.map((_, i) => ({rank: rank[i], size: sizes[i][1], depth: sizes[i][0], links: [], next: []}));
+  const passing = new Map(); // the dummies
+  const routes = edges.map(([a, b], k) => {
     // from a over its dummies to b
     const route = [a];
     for (let r = rank[a] + 1; r < rank[b]; r++) {
-      cells.push({rank: r, size: 2, links: [], next: [], dummy: true});
-      route.push(cells.length - 1);
+      const key = `${wrap ? -1 : k} ${a} ${r}`;
+      if (!passing.has(key))
+        passing.set(key, cells.push({rank: r, size: 2, depth: 0, links: [], next: [], dummy: true}) - 1);
+      route.push(passing.get(key));
     }
     route.push(b);
     for (let k = 1; k < route.length; k++) {
@@ -32,40 +41,198 @@ export function layered(items, arrows, {down = false, gaps = [110], room = Infin
     return route;
   });
   const rows = ordered(cells);
-  const across = placed(cells, rows, beside);
-  const deep = rows.map(row => Math.max(0, ...row.map(i => (i < items.length ? sizes[i][0] : 0))));
-  const lengthWith = gap => deep.reduce((sum, depth) => sum + depth + gap, -gap);
-  const between = gaps.find(gap => lengthWith(gap) <= room) ?? gaps[gaps.length - 1];
-  const along = [];
-  deep.reduce((start, depth, r) => {
-    along[r] = start + depth / 2;
-    return start + depth + between;
-  }, 0);
-  const low = Math.min(...cells.map((cell, i) => across[i] - cell.size / 2));
-  const high = Math.max(...cells.map((cell, i) => across[i] + cell.size / 2));
-  const at = (a, c) => (down ? {x: c - low, y: a} : {x: a, y: c - low});
-  const centres = items.map((_, i) => at(along[rank[i]], across[i]));
-  const ends = spread(edges, across, sizes);
+  let plan;
+  for (const [count, height] of wrap ? WAYS : [[Infinity, Infinity]]) {
+    const most = wrap ? (height * (room[1] - (count - 1) * 1.5 * GUTTER)) / count : Infinity; // of a rank
+    plan = planned(cells, rows, {gaps, room, beside, count, most});
+    if (plan.fits) break;
+  }
+  const {place, begin, end, shift, line, turns, between, size} = plan;
+  const at = (r, a, c) => (down ? {x: c + shift[line[r]], y: a} : {x: a, y: c + shift[line[r]]});
+  const centres = items.map((_, i) => at(rank[i], place[i].along, place[i].across));
+  const ends = spread(
+    edges,
+    place.map(({across}) => across),
+    sizes,
+  );
   const paths = routes.map((route, k) => {
-    const points = route.slice(1, -1).map(i => [along[cells[i].rank], across[i], deep[cells[i].rank]]);
     const [a, b] = edges[k],
-      turned = arrows[k].from >= arrows[k].to;
+      isTurned = arrows[k].from >= arrows[k].to;
     const {port = 0, ports = 0} = arrows[k];
-    const end = ports && !turned ? portOffset(port, ports, sizes[b][1]) : ends[k];
     const twins = arrows.filter(other => other.from === arrows[k].from && other.to === arrows[k].to);
-    const start = twins.length > 1 && ports ? portOffset(port, ports, sizes[a][1]) : 0;
-    const line = [at(along[rank[a]] + sizes[a][0] / 2, across[a] + start)];
-    for (const [middle, c, depth] of points) line.push(at(middle - depth / 2, c), at(middle + depth / 2, c));
-    line.push(at(along[rank[b]] - sizes[b][0] / 2, across[b] + end));
-    return turned ? line.reverse() : line;
+    const offsets = [
+      twins.length > 1 && ports ? portOffset(port, ports, sizes[a][1]) : 0,
+      ports && !isTurned ? portOffset(port, ports, sizes[b][1]) : ends[k],
+    ];
+    const points = route.flatMap((i, n) => {
+      const {rank: r, depth, dummy} = cells[i];
+      const {along, across, before, after} = place[i];
+      const [left, right] = [along - depth / 2, along + depth / 2];
+      const [first, last] = [n === 0, n === route.length - 1];
+      const y = across + (first ? offsets[0] : last ? offsets[1] : 0);
+      const found = dummy ? [at(r, begin[r], y), at(r, end[r], y)] : [at(r, first ? right : left, y)];
+      // past the cards that stand in one row with it
+      if (first && after !== undefined) found.push(at(r, right + INNER, after), at(r, end[r], after));
+      if (last && before !== undefined) found.unshift(at(r, begin[r], before), at(r, left - INNER, before));
+      const o = route[n + 1];
+      const next = cells[o]?.rank;
+      if (line[next] > line[r]) {
+        // to the next line
+        const [[from, to], gutter] = [[0, size[0]], turns.get(route[0])[line[r]]];
+        const [y1, y2] = [
+          found.at(-1).y,
+          place[o].across + shift[line[next]] + (n + 2 === route.length ? offsets[1] : 0),
+        ];
+        found.push({x: to - EDGE, y: y1}, {x: to - EDGE, y: gutter, turn: 1});
+        found.push({x: from + EDGE, y: gutter}, {x: from + EDGE, y: y2, turn: -1});
+      }
+      return found;
+    });
+    return isTurned ? points.reverse() : points;
   });
-  const length = lengthWith(between);
+  const [along, across] = size;
   return {
     centres,
     paths,
     between,
-    ...(down ? {width: high - low, height: length} : {width: length, height: high - low}),
+    fits: plan.fits,
+    ...(down ? {width: across, height: along} : {width: along, height: across}),
   };
+}
+// How many lines there are, and of how many of them a rank may have the height.
+/** @type {[number, number][]} */
+const WAYS = [
+  [1, 1],
+  [2, 2],
+  [2, 1],
+  [3, 2],
+  [3, 1],
+  [4, 2],
+  [4, 1],
+];
+const INNER = 14; // between two cards that stand beside each other in a rank
+const PASS = 4; // the room for an arrow that passes them
+const EDGE = 16; // beside the lines, where arrows turn
+const GUTTER = 22; // between two lines
+
+// Where everything stands: of each cell the middle {along, across}, and how arrows that come or go pass the cards
+// before and behind it; where each rank begins and ends; the line of each rank, and the shift of each line; and for
+// each card where its arrows pass from one line to the next.
+function planned(cells, rows, {gaps, room, beside, count, most}) {
+  const [long, tall] = room;
+  /** @type {any[]} */
+  const slots = [];
+  const slotOf = [];
+  const columns = rows.map(row =>
+    slotted(cells, row, beside, most).map(slot => {
+      for (const i of slot.cells) slotOf[i] = slots.length;
+      return slots.push(slot) - 1;
+    }),
+  );
+  for (const slot of slots)
+    for (const key of ["links", "next"]) slot[key] = slot.cells.flatMap(i => cells[i][key].map(o => slotOf[o]));
+  const middle = placed(slots, columns, beside);
+  const deep = columns.map(column => Math.max(0, ...column.map(k => slots[k].depth)));
+  const width = count > 1 && count < Infinity ? long - 2 * EDGE : long;
+  const lined = gap => {
+    const line = [0];
+    let length = deep[0];
+    for (let r = 1; r < deep.length; r++) {
+      length += gap + deep[r];
+      line[r] = line[r - 1] + Number(length > width && count < Infinity);
+      if (line[r] > line[r - 1]) length = deep[r];
+    }
+    return line;
+  };
+  const total = gap => deep.reduce((sum, depth) => sum + depth + gap, -gap);
+  const suits = gap => (count === Infinity ? total(gap) <= long : lined(gap).at(-1) < count);
+  const between = gaps.find(suits) ?? gaps[gaps.length - 1];
+  const line = lined(between);
+  const [begin, end] = [[], []];
+  const inset = line.at(-1) ? EDGE : 0;
+  deep.forEach((depth, r) => {
+    begin[r] = r && line[r] === line[r - 1] ? end[r - 1] + between : inset;
+    end[r] = begin[r] + depth;
+  });
+  const place = cells.map((cell, i) => {
+    const slot = slots[slotOf[i]];
+    const k = slot.cells.indexOf(i);
+    const inner = slot.cells.slice(0, k).reduce((sum, o) => sum + cells[o].depth + INNER, 0);
+    const isGrid = columns[cell.rank].some(o => slots[o].cells.length > 1);
+    const start =
+      isGrid && !cell.dummy ? begin[cell.rank] + inner : (begin[cell.rank] + end[cell.rank] - cell.depth) / 2;
+    const across = middle[slotOf[i]];
+    const [top, bottom] = [across - slot.size / 2 + slot.above, across + slot.size / 2 - slot.below];
+    const isLast = k === slot.cells.length - 1;
+    const isShort = isGrid && start + cell.depth < end[cell.rank] - INNER;
+    return {
+      along: start + cell.depth / 2,
+      across: (top + bottom) / 2,
+      ...(k ? {before: top + 1 - PASS * k} : {}),
+      ...(!isLast
+        ? {after: bottom - 1 + PASS * (slot.cells.length - 1 - k)}
+        : isShort
+          ? {after: (top + bottom) / 2}
+          : {}),
+    };
+  });
+  // the lines, one below the other, and between two the arrows that pass
+  const shift = [];
+  const turns = new Map();
+  let top = 0;
+  for (let k = 0; k <= line.at(-1); k++) {
+    const mine = slots.flatMap((slot, o) =>
+      line[cells[slot.cells[0]].rank] === k ? [[middle[o], slot.size / 2]] : [],
+    );
+    const low = Math.min(...mine.map(([c, half]) => c - half));
+    shift[k] = top - low;
+    top += Math.max(...mine.map(([c, half]) => c + half)) - low;
+    if (k === line.at(-1)) break;
+    let n = 0;
+    cells.forEach((cell, i) => {
+      const isPassing = cell.next.some(o => line[cells[o].rank] > k) && line[cell.rank] === k;
+      if (!isPassing) return;
+      let first = i;
+      while (cells[first].dummy) [first] = cells[first].links;
+      turns.set(first, {...turns.get(first), [k]: top + GUTTER / 2 + PASS * n++});
+    });
+    top += GUTTER + PASS * n;
+  }
+  const along = Math.max(...end) + inset;
+  return {
+    place,
+    begin,
+    end,
+    shift,
+    line,
+    turns,
+    between,
+    size: [along, top],
+    fits: line.at(-1) < count && top <= tall && along <= long,
+  };
+}
+
+// The cells of a rank as slots: one each, or if that is too much, several cards in a row.
+function slotted(cells, row, beside, limit) {
+  const cards = row.filter(i => !cells[i].dummy).length;
+  for (let n = 1; ; n++) {
+    /** @type {any[]} */
+    const slots = [];
+    let last = null;
+    for (const i of row)
+      if (cells[i].dummy) slots.push({cells: [i]});
+      else if (last?.cells.length < n) last.cells.push(i);
+      else slots.push((last = {cells: [i]}));
+    for (const slot of slots) {
+      const passes = (some, key) => (some.some(i => cells[i][key].length) ? PASS * some.length : 0);
+      slot.above = passes(slot.cells.slice(1), "links");
+      slot.below = passes(slot.cells.slice(0, -1), "next");
+      slot.size = Math.max(...slot.cells.map(i => cells[i].size)) + slot.above + slot.below;
+      slot.depth = slot.cells.reduce((sum, i) => sum + cells[i].depth + INNER, -INNER);
+    }
+    const height = slots.reduce((sum, slot) => sum + slot.size + beside, -beside);
+    if (height <= limit || n >= cards) return slots;
+  }
 }
 
 // Where port k of n lies on the side of a card, measured from its middle.
@@ -188,13 +355,16 @@ function spread(edges, across, sizes) {
   });
 }
 
-// The text of an SVG path through the points: it leaves each in the direction of the ranks.
+// The text of an SVG path through the points: it leaves each in the direction of the ranks, or turns round
+// between two lines.
 export function curve(points, down) {
   const [first, ...others] = points;
   let text = `M${round(first.x)} ${round(first.y)}`,
     before = first;
   for (const point of others) {
-    const [x, y] = [(before.x + point.x) / 2, (before.y + point.y) / 2];
+    const isTurn = before.x === point.x && (point.turn ?? before.turn);
+    const x = isTurn ? point.x + 14 * isTurn : (before.x + point.x) / 2;
+    const y = (before.y + point.y) / 2;
     const bend = down ? [before.x, y, point.x, y] : [x, before.y, x, point.y];
     text += `C${[...bend, point.x, point.y].map(round).join(" ")}`;
     before = point;

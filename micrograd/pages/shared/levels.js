@@ -5,13 +5,13 @@
 // are shown one at a time, and `at`, the first to show. An item is what is drawn as one card: a node,
 // or a folded box.
 
-// If the boxes are parts of a program, more cards, or more of them in a row, show the innermost open box alone.
 export const MOST_AT_ONCE = 25;
 const MOST_IN_A_ROW = 10;
 
 export class Levels {
   constructor(graph, boxes = [], boxOf = graph.nodes.map(() => -1)) {
     this.graph = graph;
+    this.most = MOST_AT_ONCE; // more cards, or more of them in a row, show the innermost open box alone
     this.boxes = boxes;
     this.boxOf = boxOf;
     this.depth = [];
@@ -76,15 +76,9 @@ export class Levels {
     const {nodes} = this.graph,
       within = this.boxes.map((_, j) => this.around(j).includes(focus)),
       inside = this.boxOf.map(j => j >= 0 && within[j]),
-      leads = inside.slice(),
-      direct = new Set();
-    for (let i = nodes.length - 1; i >= 0; i--) {
-      if (!leads[i]) continue;
-      for (const o of nodes[i].slice(1)) {
-        leads[o] = true;
-        if (inside[i]) direct.add(names[o]);
-      }
-    }
+      direct = new Set(nodes.flatMap((node, i) => (inside[i] ? node.slice(1).map(o => names[o]) : []))),
+      leads = names.map((name, i) => inside[i] || direct.has(name));
+    for (let i = nodes.length - 1; i >= 0; i--) if (leads[i]) for (const o of nodes[i].slice(1)) leads[o] = true;
     const [before, after] = [2, 1].map(k => `b${this.boxes.length - k}`);
     return names.map((name, i) => (inside[i] || direct.has(name) ? name : leads[i] ? before : after));
   }
@@ -94,7 +88,7 @@ export class Levels {
   focus(open) {
     if (!open.size || this.boxes.at(-1)?.kind !== "outside") return -1;
     const isPaged = [...open].some(j => this.boxes[j].members);
-    if (!isPaged && this.count(open) <= MOST_AT_ONCE && this.columns(open) <= MOST_IN_A_ROW) return -1;
+    if (!isPaged && this.count(open) <= this.most && this.columns(open) <= MOST_IN_A_ROW) return -1;
     return [...open].reduce((deepest, j) => (deepest < 0 || this.depth[j] >= this.depth[deepest] ? j : deepest), -1);
   }
 

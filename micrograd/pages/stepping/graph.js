@@ -4,6 +4,7 @@ import {$, make, press} from "../shared/elements.js";
 import {WORDS} from "../shared/glossary.js";
 import {MOST_AT_ONCE} from "../shared/levels.js";
 import {counted, number, signed} from "../shared/numbers.js";
+import {LEAST} from "../shared/pane.js";
 import {chainTexts, pictureOf, shownNode} from "../shared/picture.js";
 import {filled} from "../shared/texts.js";
 import {MOST_OPENED, open, page} from "./state.js";
@@ -16,9 +17,9 @@ export const PACE = 1600; // milliseconds
 // Draws what depends on which boxes are open.
 export function drawGraph() {
   shownAt = -1;
-  page.stage.draw(page.model.view, item => describe(page.model, item));
   showFolds();
   $("meaning").hidden = page.model.view.focus >= 0; // inside a box there is more room for its graph
+  page.stage.draw(page.model.view, item => describe(page.model, item));
   resize();
 }
 
@@ -91,12 +92,22 @@ export function arrowLabel({graph, kinds}, arrow, chains, hidden) {
 export const mostZoom = () => (isPresenting() ? 2.2 : 1.25);
 export const isPresenting = () => document.body.classList.contains("presenting");
 
+// The heights that the graph may have: where all that happens now is in sight, and where only the graph and the
+// buttons are.
+export function heights() {
+  const free = innerHeight - $("meaning").offsetHeight;
+  if (isPresenting()) return [free - 70];
+  if (document.documentElement.clientWidth < 700) return [0.56 * innerHeight];
+  const least = Math.max(332, free - 392);
+  return [least, Math.max(least, innerHeight - $("bar").offsetHeight - 140)];
+}
+
 export function resize() {
   const {stage} = page;
   const presenting = isPresenting();
-  const width = document.documentElement.clientWidth;
-  const free = innerHeight - $("meaning").offsetHeight;
-  const room = presenting ? free - 70 : width < 700 ? 0.56 * innerHeight : Math.max(332, free - 392); // what happens now stays in sight
+  const least = stage.needs(LEAST).height - 1;
+  const room = heights().find(height => height >= least) ?? heights()[0];
+  if (room > heights()[0]) $("meaning").hidden = true;
   const k = stage.fitting(mostZoom(), {width: stage.size.width, height: room});
   const needed = stage.needs(k).height + (presenting ? 0 : 26); // room for notes below the cards
   stage.svg.style.height = `${Math.round(Math.max(210, Math.min(room, needed)))}px`;
@@ -166,9 +177,11 @@ export function find() {
   const {boxes, levels, view} = page.model;
   const text = $("find").value.trim().toLowerCase();
   const named = like =>
-    [...boxes.keys()].filter(j => text && boxes[j].kind !== "outside" && like(boxes[j].label.toLowerCase()));
+    [...boxes.keys()].filter(
+      j => text && boxes[j].kind !== "outside" && like(boxes[j].label.toLowerCase(), boxes[j].about.toLowerCase()),
+    );
   const exact = named(label => label === text);
-  const some = exact.length ? exact : named(label => label.startsWith(text));
+  const some = exact.length ? exact : named((label, about) => label.startsWith(text) || about.startsWith(text));
   const around = some.map(j => (boxes[j].kind === "leaves" ? boxes[j].parent : j));
   const alike = [...new Set(around)].reverse(); // the last token of a text has most before it
   $("find").setAttribute("aria-invalid", String(!alike.length));

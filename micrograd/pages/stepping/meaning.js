@@ -74,6 +74,8 @@ export function makeLegend() {
     ...["input", "parameter", "operation", "result"].map(kind => shape(kind)),
     ...[colour("ink", "data"), colour("gradient", "gradient"), state("later", "dot")],
     ...["now", "given", "picked"].map(kind => state(kind)),
+    ...[colour("ink", "forward"), colour("gradient", "backward")],
+    ...(given.graph.boxes.length ? [colour("gradient", "back")] : []),
   );
 }
 

@@ -3,7 +3,7 @@
 
 import {$} from "../shared/elements.js";
 import {namesOf} from "../shared/formula.js";
-import {Levels} from "../shared/levels.js";
+import {Levels, MOST_AT_ONCE} from "../shared/levels.js";
 import {Graph} from "../shared/program.js";
 import {Steps} from "../shared/steps.js";
 
@@ -127,7 +127,9 @@ export function open(boxes) {
 export const usuallyOpen = ({levels, open}) => levels.complete(open);
 
 function view() {
-  page.model.view = page.model.levels.view(page.open);
+  const {levels} = page.model;
+  levels.most = Math.max(14, Math.min(MOST_AT_ONCE, (innerWidth * innerHeight) / 54_000));
+  page.model.view = levels.view(page.open);
   compute();
 }
 
