@@ -205,6 +205,7 @@ def reference():
     without = [f"!micrograd.{name}" for name in ("__main__", *UNAVAILABLE)]
     pdoc.render.configure(docformat="google", search=False, template_directory=PARTS / "templates")
     pdoc.render.env.filters["coloured"] = coloured
+    pdoc.render_helpers.markdown_extensions.pop("task_list")  # [x] is a list, not a ticked box
     pages = {}
     with tempfile.TemporaryDirectory() as folder:
         pdoc.pdoc("micrograd", *modules, *without, output_directory=Path(folder))
