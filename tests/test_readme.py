@@ -5,6 +5,8 @@ import doctest
 import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import operations
@@ -110,6 +112,26 @@ def test_what_is_installed_and_checked_is_so_in_the_checks():
         *(block("python -m pytest -n 2 "), *re.findall("^pip install .*", "".join(BLOCKS), re.M)),
     ]
     assert [line for text in checked for line in lines(text) if line not in known] == []
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_table_of_proof_find_what_they_name():
+    """All tests are run by `.ci/run`, and the tables of the benchmark by test_peers.py."""
+    text = (ROOT / "demos" / "site" / "proof.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^\|.*\| `((?:python|pytest) .*?)` \|$", text, re.M)
+    assert len(commands) >= 10
+    for command in commands:
+        name, *words = shlex.split(command)
+        if name == "python":
+            call = [*words, "--help"]
+        elif "-k" in words:
+            call = ["-m", "pytest", *words, "--collect-only", "-q"]
+        else:  # test_pictures_and_files_it_names_exist looks for the file
+            continue
+        done = subprocess.run([sys.executable, *call], cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, (command, done.stdout, done.stderr)
+        options = [word for word in words if word.startswith("--")] if name == "python" else []
+        assert [option for option in options if option not in done.stdout] == [], command
 
 
 def test_the_citation_has_the_name_and_version_of_today():
