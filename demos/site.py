@@ -283,6 +283,7 @@ def build(out, course=False):
         file = f"reference/{module.replace('.', '/')}.html"
         named |= {f"{module.replace('.', '/')}{end}": file for end in (".py", "/")}
         named[module] = addresses[module] = file
+    del named["micrograd"]  # in a text it is the command
     groups = {
         "Guide": {title: addresses[title] for title in guided},
         "Learn": {title: addresses[title] for title in teaching},
