@@ -28,7 +28,6 @@ from pathlib import Path
 
 import micrograd
 from micrograd.core.files import write_whole
-from micrograd.draw import tokens
 from micrograd.pages.page import as_json, html_page
 
 try:
@@ -108,8 +107,20 @@ def rendered(text, is_run=False):
 
     if is_run:
         page = re.sub(r"<pre>.*?</pre>", shown, page, flags=re.S)
-    page = page.replace("<table>", '<div class="wide" tabindex="0"><table>')
-    return reachable(page).replace("</table>", "</table></div>").replace("<th></th>", "<td></td>")
+    page = re.sub(r"<table>.*?</table>", table, page, flags=re.S)
+    return reachable(page)
+
+
+def table(found):
+    """The table, in which each cell has the heading of its column, for a screen without columns."""
+    headings = [re.sub("<.*?>", "", heading) for heading in re.findall("<th>(.*?)</th>", found[0])]
+
+    def row(match):
+        named = iter(headings)
+        return re.sub("<td>", lambda _: f'<td data-heading="{next(named)}">', match[0])
+
+    rows = re.sub(r"<tr>\s*<td>.*?</tr>", row, found[0], flags=re.S)
+    return f'<div class="wide" tabindex="0">{rows.replace("<th></th>", "<td></td>")}</div>'
 
 
 def reachable(page):
@@ -185,47 +196,44 @@ def demo(path):
     return rendered(f"# {path.name}\n\n```python\n{path.read_text('utf-8')}```")
 
 
-def reference(folder):
-    """Writes a page for each module of the package."""
+def reference():
+    """A page for each module of the package, by the module's name."""
     micrograd.__all__.append("compile")  # not for `import *`, where it would hide a builtin
     for name in micrograd.__all__:  # loaded on first use, but pdoc does not ask the module
         setattr(micrograd, name, getattr(micrograd, name))
     modules = [m.name for m in pkgutil.walk_packages(micrograd.__path__, "micrograd.")]
     without = [f"!micrograd.{name}" for name in ("__main__", *UNAVAILABLE)]
-    with tempfile.TemporaryDirectory() as templates:
-        shutil.copytree(PARTS / "templates", templates, dirs_exist_ok=True)
-        dark = f"@media (prefers-color-scheme: dark) {{ :root {{ {tokens.css(tokens.DARK)} }} }}"
-        css = f":root {{ {tokens.css(tokens.LIGHT)} }} {dark}"
-        with open(Path(templates, "custom.css"), "a", encoding="utf-8") as file:
-            file.write(css)
-        pdoc.render.configure(docformat="google", search=False, template_directory=Path(templates))
-        pdoc.pdoc("micrograd", *modules, *without, output_directory=folder)
-    Path(folder, "index.html").unlink()  # leads to the package, from where all modules are linked
-    for path in folder.rglob("*.html"):  # what pdoc leaves out for those who do not see the page
-        page = reachable(re.sub(r"<(/?)h[56]", r"<\1h2", path.read_text("utf-8")))
-        page = re.sub(r'(class="headerlink" href="#(.*?)")', r'\1 aria-label="link to \2"', page)
-        page = re.sub(r'<a href="[^"]*#_[^"]*">(.*?)</a>', r"\1", page)  # private: not on a page
-        path.write_text(page, "utf-8")
-    files = [path.relative_to(folder).with_suffix("") for path in folder.rglob("*.html")]
-    return [".".join(path.parts) for path in files]
+    pdoc.render.configure(docformat="google", search=False, template_directory=PARTS / "templates")
+    pdoc.render.env.filters["coloured"] = coloured
+    pdoc.render_helpers.markdown_extensions.pop("task_list")  # [x] is a list, not a ticked box
+    pages = {}
+    with tempfile.TemporaryDirectory() as folder:
+        pdoc.pdoc("micrograd", *modules, *without, output_directory=Path(folder))
+        Path(folder, "index.html").unlink()  # leads to the package, where all modules are linked
+        for path in sorted(Path(folder).rglob("*.html")):
+            page = re.sub(r"<(/?)main", r"<\1div", path.read_text("utf-8"))
+            page = reachable(re.sub(r"<(/?)h[56]", r"<\1h2", page))
+            page = re.sub(r'<a class="headerlink".*?</a>', "", page)
+            page = re.sub(r'<a href="[^"]*#_[^"]*">(.*?)</a>', r"\1", page)  # private: on no page
+            pages[".".join(path.relative_to(folder).with_suffix("").parts)] = page
+    return pages
 
 
-def linked(page, pages):
+def linked(page, pages, root):
     """The page; where its text names a file that has a page here, with a link to it."""
 
     def link(code):
         address = pages.get(code[1])
-        return f'<a href="{address}">{code[0]}</a>' if address else code[0]
+        return f'<a href="{root}{address}">{code[0]}</a>' if address else code[0]
 
     return re.sub(r"<code>([\w./]+)</code>(?!</a>)", link, page)
 
 
 def entries(address, page):
     """What the search finds in a page: address, title and text of each section."""
-    title = re.search(r"<title>(.*?)( API documentation)?</title>", page)[1]
+    title = re.search(r"<title>(.*?)</title>", page)[1]
     body = page.partition("<main")[2]
-    source = r'|<label class="view-source.*?</label>|<div class="pdoc-code.*?</pre>\s*</div>'
-    body = re.sub(rf"<(script|style|nav|math)\b.*?</\1>{source}", " ", body, flags=re.S)
+    body = re.sub(r"<(script|style|nav|math|details)\b.*?</\1>", " ", body, flags=re.S)
     parts = re.split(r'<(h[1-3]|section|div) id="([^"]+)"[^>]*>', body)
     for kind, place, text in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
         heading = text.partition(f"</{kind}>")[0] if kind[0] == "h" else place
@@ -264,7 +272,7 @@ def build(out, course=False):
     pages["Contributing"] = rendered(contributing)
     teaching = [title for title in pages if title not in [*guided, "Contributing"]]
     pages |= {path.name: demo(path) for path in demos}
-    modules = reference(out / "reference")
+    modules = reference()
 
     addresses = {title: "index.html" if title == "Start" else slug(title) for title in pages}
     named = {f"demos/{path.name}": slug(path.name) for path in demos}
@@ -274,7 +282,8 @@ def build(out, course=False):
     for module in modules:
         file = f"reference/{module.replace('.', '/')}.html"
         named |= {f"{module.replace('.', '/')}{end}": file for end in (".py", "/")}
-        named[module] = file
+        named[module] = addresses[module] = file
+    del named["micrograd"]  # in a text it is the command
     groups = {
         "Guide": {title: addresses[title] for title in guided},
         "Learn": {title: addresses[title] for title in teaching},
@@ -287,8 +296,8 @@ def build(out, course=False):
     items = [f'<li><a href="{slug(path.name)}">{path.name}</a></li>' for path in demos]
     pages["Demos"] = f"<h1>Demos</h1><ul>{''.join(items)}</ul>"
     addresses["Demos"] = "demos.html"
-    for title, body in pages.items():
-        write(out, addresses[title], title, linked(body, named), groups)
+    for title, body in (pages | modules).items():
+        write(out, addresses[title], title, body, groups, named)
 
     index = [
         entry
@@ -298,15 +307,16 @@ def build(out, course=False):
     ]
     found = '<h1>Search</h1><p id="count" role="status"></p><ul id="found"></ul>'
     script = (PARTS / "search.js").read_text("utf-8").replace("{{index}}", as_json(index))
-    write(out, "search.html", "Search", found, groups, script)
+    write(out, "search.html", "Search", found, groups, script=script)
 
 
-def write(out, address, title, body, groups, script=""):
-    """Writes one page, with links to all others."""
+def write(out, address, title, body, groups, named=None, script=""):
+    """Writes one page, with links to all others and to what its text names."""
+    root = "../" * address.count("/")
 
     def item(name, target):
         current = ' aria-current="page"' * (target == address)
-        return f'<li><a href="{target}"{current}>{html.escape(name)}</a></li>'
+        return f'<li><a href="{root}{target}"{current}>{html.escape(name)}</a></li>'
 
     links = "\n".join(
         f"<h2>{group}</h2><ul>{''.join(item(*pair) for pair in pages.items())}</ul>"
@@ -318,9 +328,11 @@ def write(out, address, title, body, groups, script=""):
         policy=POLICY,
         title=html.escape(f"{title} · micrograd" if title != "Start" else "micrograd"),
         links=links,
-        body=body,
+        root=root,
+        body=linked(body, named or {}, root),
         more=script,
     )
+    (out / address).parent.mkdir(parents=True, exist_ok=True)
     write_whole(out / address, page.encode())
 
 

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from blocks import block, shell
 from wrong_engines import MISTAKES, RIGHT, class_of, edited
 
 import micrograd
@@ -134,3 +135,23 @@ def test_a_right_class_sees_what_the_usual_mistake_does(tmp_path, capsys):
     file.write_text("from micrograd import Value\n", encoding="utf-8")
     assert main(["why", "order", str(file)]) == 2
     assert "own engine" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_the_lines_for_gradebooks_run(tmp_path, monkeypatch):
+    for name, text in RUNNER.items():
+        monkeypatch.setenv(name, text)
+    wrong = edited((".grad +=", ".grad ="))
+    (tmp_path / "homework").mkdir()
+    (tmp_path / "homework" / "ada.py").write_text(wrong, encoding="utf-8")
+    (tmp_path / "my_engine.py").write_text(RIGHT, encoding="utf-8")
+    (tmp_path / "gradebook.csv").write_text(
+        "Student,ID,SIS User ID,SIS Login ID,Section,Engine (1234)\n"
+        "    Points Possible,,,,,100\nada,1,,ada,,\n", encoding="utf-8",
+    )  # fmt: skip
+    script = block("micrograd grade homework/ --roster")
+    assert "/autograder/results/" in script  # only Gradescope has this folder
+    shell(script.replace("/autograder/results/", ""), tmp_path)
+    assert (tmp_path / "grades.csv").read_text(encoding="utf-8").endswith("ada,1,,ada,,88\n")
+    for name in ("results.json", "result.json"):
+        assert '"score": 100' in (tmp_path / name).read_text(encoding="utf-8")

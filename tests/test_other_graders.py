@@ -1,18 +1,16 @@
 """The files for GitHub, otter and nbgrader in the text of the site for teachers."""
 
 import ast
-import re
+import shlex
 import subprocess
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import pytest
+from blocks import block
 from wrong_engines import RIGHT, class_of, edited
 
 WRONG = edited((".grad +=", ".grad ="))
-TEXT = Path(__file__).parent.parent.joinpath("demos/site/class.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```py\n(.*?)^```$", TEXT, re.M | re.S)
 
 
 @pytest.mark.parametrize(
@@ -26,9 +24,9 @@ BLOCKS = re.findall(r"^```py\n(.*?)^```$", TEXT, re.M | re.S)
 def test_pytest_runs_each_check(engine, code, tmp_path):
     if engine is not None:
         (tmp_path / "my_engine.py").write_text(engine, encoding="utf-8")
-    assert "run: pytest --micrograd my_engine.py" in TEXT
+    last = block("name: grade").rpartition("run: ")[2]
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "--micrograd", "my_engine.py"],
+        [sys.executable, "-m", *shlex.split(last), "-q"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert run.returncode == code, run.stdout
@@ -45,7 +43,7 @@ def test_otter_calls_the_first_with_the_names_of_the_notebook(monkeypatch):
     otter.test_case = lambda **options: lambda test: test  # the real one keeps the test, too
     monkeypatch.setitem(sys.modules, "otter", ModuleType("otter"))
     monkeypatch.setitem(sys.modules, "otter.test_files", otter)
-    exec(BLOCKS[0], names := {})
+    exec(block("from otter"), names := {})
     assert (names["OK_FORMAT"], names["name"], names["points"]) == (False, "q1", 10)
     names["test_value"]({"Value": class_of(RIGHT)})
     with pytest.raises(AssertionError, match="Gradients must add up") as caught:
@@ -54,7 +52,7 @@ def test_otter_calls_the_first_with_the_names_of_the_notebook(monkeypatch):
 
 
 def test_the_last_line_of_the_cell_for_nbgrader_is_the_points(capsys):
-    *steps, last = ast.parse(BLOCKS[1]).body
+    *steps, last = ast.parse(block("from micrograd.grade import grade")).body
     for engine, expected in ((RIGHT, 100), (WRONG, 88)):
         names = {"Value": class_of(engine)}
         exec(compile(ast.Module(steps, []), "cell", "exec"), names)

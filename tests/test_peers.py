@@ -1,6 +1,7 @@
 """The peers in the speed table: each does the same training step."""
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from blocks import block
 from compiled import skip_without
 from sampling import thinned
 
@@ -225,13 +227,13 @@ def test_the_table_has_a_row_for_each_peer_and_a_column_for_each_workload():
 @pytest.fixture
 def original(tmp_path):
     """A folder with a copy of this engine, which stands in for the original package."""
-    package = tmp_path / "micrograd"
-    package.mkdir()
+    package = tmp_path / "original" / "micrograd"
+    package.mkdir(parents=True)
     (package / "__init__.py").touch()
     ours = Path(micrograd.__file__).parent
     shutil.copy(ours / "engine.py", package)
     shutil.copytree(ours / "core", package / "core")
-    return tmp_path
+    return package.parent
 
 
 def table_of(original, workload):
@@ -266,17 +268,40 @@ def test_a_peer_that_is_wrong_is_named_and_not_timed(original):
     assert len(re.findall(r"^original micrograd, eager +-$", out, re.M)) == 2
 
 
-@pytest.mark.slow
-def test_the_tables_of_the_eager_engine_are_printed():
-    out = table("--rounds", "1", "--largest", "1000", only="eager")
-    assert re.search(r"^this package( +[\d.]+ ms){4}$", out, re.M)
-    assert re.search(r"^1,000 ( +\d+){6}$", out, re.M)
+def printed(line, folder):
+    """The output of a command of the page on speed, with the smallest sizes."""
+    script, *options = shlex.split(line, comments=True)[1:]
+    small = ["--rounds", "1", "--largest", "1000", "--workloads", "W1", "--peers", "original"]
+    done = subprocess.run([sys.executable, DEMOS.parent / script, *options, *small],
+                          cwd=folder, capture_output=True, text=True, check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @pytest.mark.slow
-def test_the_table_of_changes_has_a_row_for_each_case():
-    words = re.findall(r"(right|error|old) +[\d.]+$", table(only="stale"), re.M)
+def test_the_commands_for_compiled_functions_print_their_tables(original):
+    _, peers, stale = block('pip install -e ".[fast,jax]"').splitlines()
+    assert re.search(r"^original micrograd, eager +[\d,.]+$", printed(peers, original.parent), re.M)
+    words = re.findall(r"(right|error|old) +[\d.]+$", printed(stale, original.parent), re.M)
     assert words == ["right"] * 25 + ["old"] * 2  # neither the environment nor files are watched
+
+
+@pytest.mark.slow
+def test_the_commands_for_the_eager_engine_print_their_tables(tmp_path):
+    shutil.copytree(Path(micrograd.__file__).parent, tmp_path / "original" / "micrograd")
+    _, all_of_them, eager = block("pip install --target original").splitlines()
+    for line in (all_of_them, eager):
+        out = printed(line, tmp_path)
+        for row in ("this package", "original"):
+            assert re.search(rf"^{row}\b.*?( +[\d,.]+ ms){{4}}$", out, re.M)
+        assert re.search(r"^1,000 ( +\d+){6}$", out, re.M)
+    assert "right" not in out  # the last line asks for the first tables only
+
+
+def test_the_lines_for_the_garbage_collector_run():
+    done = subprocess.run([sys.executable, "-c", f"{block('import gc')}\nprint(gc.isenabled())"],
+                          capture_output=True, text=True, check=True)  # fmt: skip
+    assert done.stdout == "False\n"
 
 
 def test_nonsensical_options_are_refused():

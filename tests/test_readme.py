@@ -1,24 +1,26 @@
 """The README keeps its word: its examples run, its commands and pictures exist."""
 
+import ast
 import doctest
 import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
+import operations
 import pytest
+from blocks import BLOCKS, PAGES, README, ROOT, block, lines, shell
 from rooms import ROOMS
-from wrong_engines import edited
+from wrong_engines import RIGHT, edited
 
+import micrograd
+from micrograd import Value, engine
 from micrograd.__main__ import main
 
-ROOT = Path(__file__).parent.parent
-README = ROOT / "README.md"
-PAGES = [README, *sorted((ROOT / "demos" / "site").glob("*.md"))]
-
-
-def text_of(page):
-    return (ROOT / "demos" / "site" / f"{page}.md").read_text(encoding="utf-8")
+WRONG = edited((".grad +=", ".grad ="))
+CHECKS = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -60,27 +62,20 @@ def test_the_tour_has_all_files_in_reading_order_and_counts_their_lines():
 
 
 def test_commands_of_the_command_line_run_and_say_what_is_shown(elsewhere, capsys):
-    text = text_of("features")
-    blocks = [block for _, block in re.findall(r"^```(\w*)\n(.*?)^```$", text, re.M | re.S)]
-    commands = next(block for block in blocks if block.startswith("python -m micrograd"))
-    shown = next(block for block in blocks if block.startswith("1. "))
-    engine = edited((".grad +=", ".grad ="))
-    Path("my_engine.py").write_text(engine, encoding="utf-8")
-    words = [shlex.split(line) for line in commands.splitlines()]
+    Path("my_engine.py").write_text(WRONG, encoding="utf-8")
+    words = [shlex.split(line) for line in block("python -m micrograd draw").splitlines()]
     codes = [main(line[line.index("micrograd") + 1 :]) for line in words]
     assert codes == [0, 0, 1]
     out = capsys.readouterr().out
-    for line in shown.splitlines():
+    for line in block("1. Gradients must add up").splitlines():
         assert line.strip() in out
     assert "<svg" in Path("neuron.html").read_text(encoding="utf-8")
 
 
 def test_the_three_lines_of_a_teacher_run(elsewhere):
-    text = text_of("class")
-    [block] = re.findall(r"^```\n(micrograd start.*?)^```$", text, re.M | re.S)
     Path("homework").mkdir()
-    Path("homework", "ada.py").write_text(edited((".grad +=", ".grad =")), encoding="utf-8")
-    codes = [main(shlex.split(line)[1:]) for line in block.splitlines()]
+    Path("homework", "ada.py").write_text(WRONG, encoding="utf-8")
+    codes = [main(shlex.split(line)[1:]) for line in block("micrograd start").splitlines()]
     assert codes == [0, 0, 1]
     made = {path.relative_to(elsewhere).as_posix() for path in elsewhere.rglob("*.*")}
     assert made == {
@@ -90,11 +85,132 @@ def test_the_three_lines_of_a_teacher_run(elsewhere):
 
 
 def test_there_are_two_commands():
-    commands = re.findall(r"^```sh\n(.*?)\n```$", README.read_text(encoding="utf-8"), re.M | re.S)
-    assert [re.split(r" && ", command)[-1] for command in commands] == [
-        "python demos/decision_boundary.py",
-        "python -m pytest -n 2",
+    # .ci/run takes them from the README and runs them.
+    text = README.read_text(encoding="utf-8")
+    assert re.findall(r"^```sh\n(.*?)```$", text, re.M | re.S) == [
+        block("pip install -e . && python demos/decision_boundary.py"),
+        block('pip install -e ".[test]" && python -m pytest -n 2'),
     ]
+
+
+def test_each_block_is_run_by_a_test():
+    asked = {
+        call.args[0].value
+        for path in Path(__file__).parent.glob("test_*.py")
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "block"
+    }
+    rest = [text for text in BLOCKS if ">>>" not in text]  # a doctest has run those
+    assert [text for text in rest if not text.startswith(tuple(asked))] == []
+
+
+def test_what_is_installed_and_checked_is_so_in_the_checks():
+    """`.ci/run` runs the two commands of the README, and has each of these lines itself."""
+    known = lines(CHECKS + block("pip install -e . &&") + block('pip install -e ".[test]" &&'))
+    checked = [
+        *(block("pip install graphviz"), block('pip install -e ".[test,check]"')),
+        *(block("python -m pytest -n 2 "), *re.findall("^pip install .*", "".join(BLOCKS), re.M)),
+    ]
+    assert [line for text in checked for line in lines(text) if line not in known] == []
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_table_of_proof_find_what_they_name():
+    """All tests are run by `.ci/run`, and the tables of the benchmark by test_peers.py."""
+    text = (ROOT / "demos" / "site" / "proof.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^\|.*\| `((?:python|pytest) .*?)` \|$", text, re.M)
+    assert len(commands) >= 10
+    for command in commands:
+        name, *words = shlex.split(command)
+        if name == "python":
+            call = [*words, "--help"]
+        elif "-k" in words:
+            call = ["-m", "pytest", *words, "--collect-only", "-q"]
+        else:  # test_pictures_and_files_it_names_exist looks for the file
+            continue
+        done = subprocess.run([sys.executable, *call], cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, (command, done.stdout, done.stderr)
+        options = [word for word in words if word.startswith("--")] if name == "python" else []
+        assert [option for option in options if option not in done.stdout] == [], command
+
+
+def test_the_citation_has_the_name_and_version_of_today():
+    found = dict(re.findall(r"^  (\w+) += \{+(.*?)\}+,$", block("@software{micrograd"), re.M))
+    about = micrograd.__doc__.partition("\n")[0].rstrip(".")
+    assert found["title"].lower() == f"micrograd: {about}".lower()
+    assert found["version"] == micrograd.__version__
+
+
+def test_an_operation_is_added_as_contributing_says(monkeypatch):
+    exec(block('@operation("square")'), names := dict(vars(engine)))
+    monkeypatch.setattr(Value, "square", names["square"], raising=False)
+    [row] = eval(f"[{block('Row(')}]", vars(operations))
+    for [x] in row.points:
+        a = Value(x)
+        y = row.function(a)
+        y.backward()
+        assert (y.data, a.grad) == (row.reference(x), 2 * x)
+
+
+def test_the_workflow_for_github_is_valid_and_runs_the_checks_of_pytest():
+    """Its first steps need GitHub and an index; test_other_graders.py runs the last one."""
+    *_, install, run = re.findall(r"run: (.*)", block("name: grade"))
+    assert (install, run) == ("pip install pytest PACKAGE", "pytest --micrograd my_engine.py")
+
+
+SUM = """
+def test_sum():
+    a = Value(1.0)
+    (a + a).backward()
+    assert a.grad == 2
+"""
+
+
+def with_engines(folder):
+    """The folder of engines, with two of them."""
+    (folder / "engines").mkdir()
+    (folder / "engines" / "right.py").write_text(RIGHT, encoding="utf-8")
+    (folder / "engines" / "wrong.py").write_text(WRONG, encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_the_loop_over_wrong_engines_names_those_let_through(tmp_path):
+    with_engines(tmp_path)
+    (tmp_path / "my_tests.py").write_text(f"from my_engine import Value\n{SUM}", encoding="utf-8")
+    out = shell(f"{block('for engine in engines')}true", tmp_path)
+    assert out == "let through: engines/right.py\n"
+
+
+# What stands in for clones of courses: files, and what their tests import. Each has one test.
+FILES = (
+    *("micrograd/micrograd/__init__.py", "micrograd-tests/micrograd/__init__.py"),
+    *("day_01_exercise_opt/src/__init__.py", "dl-from-scratch/week/Topic 02/solutions/old.py"),
+)
+TESTS = {
+    "micrograd/test/test_engine.py": "from micrograd.engine import Value",
+    "ml2/test1.py": "from solution import Variable as Value\nassert Value(2).value == 2",
+    "ml2/test2.py": "from solution import Variable as Value\nassert Value(2).d.data == 0",
+    "ml2/test3.py": "from solution import Variable as Value",
+    "day_01_exercise_opt/tests/test_a.py": "from src.autograd import ADiffFloat as Value\n"
+    "assert Value(2).value == 2 and Value(2).partial == 0",
+    "micrograd-tests/test/test_operators.py": "from micrograd.value import Value",
+    "micrograd-tests/test/test_backward.py": "from micrograd.value import Value",
+    "micrograd-tests/test/test_nonlinear.py": "from micrograd.value import Value\n"
+    "assert Value(2).prev == set()",
+    "dl-from-scratch/week/Topic 02/tests/test_b.py": "from solutions.level01_naive import Value",
+}
+
+
+@pytest.mark.slow
+def test_the_commands_that_try_the_tests_of_courses_run(tmp_path):
+    with_engines(tmp_path)
+    for name, text in {**dict.fromkeys(FILES, ""), **TESTS}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"{text}\n{SUM if 'test' in name else ''}", encoding="utf-8")
+    script = block("try()")
+    out = shell(f"{script}true", tmp_path)
+    assert len(re.findall("^try ", script, re.M)) == 5
+    assert out == f"let through: {tmp_path}/engines/right.py\n" * 5
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -51,7 +51,7 @@ def written(
     """
     if form in ("canvas", "moodle"):
         rows = (_canvas if form == "canvas" else _moodle)(reports, table, assignment)
-        return csv_of(rows)
+        return csv_of(rows).rstrip("\n")
     if form == "json":
         return json.dumps({"students": [x.to_dict(table) for x in reports]}, indent=2)
     if len(reports) > 1:
