@@ -278,7 +278,7 @@ def test_an_opened_box_is_shown_alone_if_there_are_too_many_cards(opened, tmp_pa
     y = calls(model, [2.0, 3.0, -1.0])
     explain(y).save(tmp_path / "page.html")
     with opened(tmp_path / "page.html") as page:
-        for layer in range(3):
+        for layer in range(2):
             unfold(page, f"layers[{layer}]")
         assert "neurons[8]" in names_on(page)
         assert "all after" in names_on(page)
