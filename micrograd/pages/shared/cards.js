@@ -129,7 +129,8 @@ export class Stage extends Pane {
       return this.layout.fits;
     };
     const least = this.down ? NARROW[1] : SIZES[1];
-    if (![...SIZES, ...(this.down ? NARROW : [])].some(size => lay(size, heights[0])))
+    const widths = [...SIZES, ...(this.down ? NARROW : [])];
+    if (!heights.some(height => widths.some(size => lay(size, height))))
       if (!heights.some(height => lay(least, height, true))) lay(least, heights[0]);
     items.forEach((item, k) => {
       const card = this.drawCard(item, this.about[k], this.layout.centres[k], sizes[k]);
