@@ -295,8 +295,9 @@ export class Stage extends Pane {
       if (inside.length < 2) continue;
       const pad = 9 + 5 * (Math.max(...levels.depth) - levels.depth[j]);
       const around = hull(inside.map(card => card.box));
-      const [left, top] = [around.left - pad, around.top - pad - 8];
-      const [right, bottom] = [around.right + pad, around.bottom + pad];
+      const edge = MARGIN - 3; // there the picture ends
+      const [left, top] = [around.left - pad, Math.max(-edge, around.top - pad - 8)];
+      const [right, bottom] = [around.right + pad, Math.min(this.layout.height + edge, around.bottom + pad)];
       const others = [...this.cards.values()].filter(card => !inside.includes(card));
       if (others.some(card => overlap(card.box, {left, top, right, bottom}))) continue;
       const frame = {x: left, y: top, width: right - left, height: bottom - top, rx: 10};
