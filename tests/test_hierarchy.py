@@ -169,6 +169,25 @@ def test_a_simulation_is_a_loop_of_steps():
     assert "k" in shown
 
 
+def test_a_card_tells_plain_arguments_or_else_what_is_inside():
+    def scaled(x, by, name="scale"):
+        return (x * by).tanh() + 1.0
+
+    def both(x):
+        return scaled(x, 2.0) * scaled(x * x, by=3)
+
+    text = draw_dot(calls(both, Value(0.5)), level=0).source
+    assert "by=2, name=scale" in text
+    assert "by=3, name=scale" in text
+    assert "fc1, ReLU, fc2" in draw_dot(classified(10)).source
+
+
+def test_what_a_loop_computes_is_called_by_its_variable(opened, tmp_path):
+    explain(calls(newton)).save(tmp_path / "page.html")
+    with opened(tmp_path / "page.html") as page:
+        assert page.locator("#formula").inner_text().startswith("x5 =")
+
+
 def test_steps_contain_the_functions_called_in_them():
     assert {"f 2", "df 2", "−", "/"} <= {t.replace("-", "−") for t in titles(
         calls(newton), level="step 2")}  # fmt: skip
@@ -277,8 +296,8 @@ def test_an_opened_box_is_shown_alone_if_there_are_too_many_cards(opened, tmp_pa
     model = MLP(3, [9, 9, 9, 1])
     y = calls(model, [2.0, 3.0, -1.0])
     explain(y).save(tmp_path / "page.html")
-    with opened(tmp_path / "page.html") as page:
-        for layer in range(2):
+    with opened(tmp_path / "page.html", width=1920, height=1080) as page:
+        for layer in range(3):
             unfold(page, f"layers[{layer}]")
         assert "neurons[8]" in names_on(page)
         assert "all after" in names_on(page)
@@ -287,6 +306,34 @@ def test_an_opened_box_is_shown_alone_if_there_are_too_many_cards(opened, tmp_pa
         assert data == pytest.approx(y.item(), rel=1e-12)
         unfold(page, "all after")  # back
         assert "all after" not in names_on(page)
+
+
+@pytest.mark.parametrize("width", [960, 1280])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_box_that_is_opened_fits_into_the_window(opened, tmp_path, name, width):
+    explain(PROGRAMS[name]()).save(tmp_path / "page.html")
+    open_all = """() => {
+        const {levels, boxes} = page.model;
+        const [wide, seen] = [[], new Set()];
+        const look = what => page.stage.fits() || wide.push(what);
+        look("first view");
+        for (const j of boxes.keys()) {
+            const path = levels.around(j).map(k => boxes[k].label.replace(/\\d+/g, ""));
+            if (boxes[j].kind === "outside" || seen.has(`${path}`)) continue;
+            seen.add(`${path}`);
+            showBoxes(usuallyOpen(page.model));
+            for (const k of levels.around(j).reverse())
+                if (!page.open.has(k) && page.model.view.items.has(`b${k}`)) unfoldBox(k);
+            look(boxes[j].label);
+        }
+        return wide;
+    }"""
+    with opened(tmp_path / "page.html", width=width) as page:
+        assert page.evaluate(open_all) == []
+        letters = page.locator("#graph text").first.evaluate(
+            "text => parseFloat(getComputedStyle(text).fontSize) * page.stage.k"
+        )
+        assert letters >= 11
 
 
 def test_a_page_opens_a_function_by_name(opened, tmp_path):

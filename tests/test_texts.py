@@ -175,7 +175,7 @@ def test_a_group_of_texts_is_json(tmp_path):
 def test_comments_are_left_out_of_scripts(tmp_path):
     script = "/**\n * All.\n */\nconst a = 'b // c'; // goes\n  // goes\nconst b = `// ${a}`;\n"
     page = small_page(tmp_path, html="{{js}}<style>{{css}}</style>", js=script)
-    assert page.startswith("const a = 'b // c';\nconst b = `// ${a}`;\n<style>")
+    assert page.startswith("const a = 'b // c';const b = `// ${a}`;\n<style>")
     assert "\n/*" not in page
 
 

@@ -36,7 +36,7 @@ from typing import Any
 
 from micrograd import core, engine
 from micrograd.draw.foreign import attribute, is_foreign
-from micrograd.draw.formulas import sign
+from micrograd.draw.formulas import number, sign
 from micrograd.engine import Value
 
 Place = tuple[types.CodeType, int]  # where something is called: the code and the instruction
@@ -51,7 +51,7 @@ HIDDEN, PLACE, CALL = range(3)  # what a frame is: nothing, a place in the sourc
 OPERATORS = {ast.MatMult: "@", ast.Mult: "*", ast.Add: "+", ast.Sub: "-", ast.Div: "/"}
 GENERIC = ("forward", "__call__", "call")  # names that say nothing: the object is what is called
 DETACH = Value.detach.__code__  # makes a leaf that is no input
-PLAIN, LONGEST = (bool, int, float, str), 12  # arguments that are shown, and their length
+PLAIN = (bool, int, float, str)  # arguments that are shown
 GENERATOR = 0x20 | 0x80 | 0x200  # flags of code: a generator, a coroutine, or both
 
 
@@ -70,14 +70,13 @@ class Call:
     __slots__ = ("_self", "arguments", "kind", "name", "number", "parent", "place")
 
     def __init__(
-        self, frame: types.FrameType, place: Place | None, parent: Call | None, number: int
+        self, frame: types.FrameType, place: Place | None, parent: Call | None, order: int
     ) -> None:
-        self.place, self.parent, self.number = place, parent, number
+        self.place, self.parent, self.number = place, parent, order
         code, self.kind, given = frame.f_code, frame.f_code.co_name, frame.f_locals
         named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        plain = ((name, given.get(name)) for name in named)
-        shown = [f"{name}={x}" for name, x in plain if type(x) in PLAIN and len(str(x)) < LONGEST]
-        self.arguments = ", ".join(shown)
+        plain = [name for name in named if type(given.get(name)) in PLAIN]
+        self.arguments = ", ".join(f"{name}={number(given[name])}" for name in plain)
         self._self: Callable[[], object] = lambda: None
         if named[:1] == ("self",):
             # a strong reference could be a cycle, if a model keeps its last output
@@ -280,8 +279,8 @@ def stored(code: types.CodeType, instruction: int) -> str:
     from dis import get_instructions  # takes some milliseconds
 
     after = next((each for each in get_instructions(code) if each.offset > instruction), None)
-    is_name = after and after.opname in ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
-    return str(after.argval) if after and is_name else ""
+    name = after.argval if after and after.opname.startswith("STORE_") else ""
+    return str(name[0] if isinstance(name, tuple) else name or "")  # two instructions in one
 
 
 def owners(nodes: Iterable[object]) -> Iterable[object]:

@@ -157,7 +157,8 @@ def readable(
             return drawn, [f"no {what} in this graph"] * (level != "op" and not drawn.is_grouped)
         caption, level = f"too large for level '{level}': drawn by parts", None
     elif level is None and not watched:
-        for each in ("op", "array") if tree.has_examples else LEVELS:
+        has_examples = any(part.kind == "stack" and part.level == "layer" for part in tree.parts)
+        for each in ("op", "array") if has_examples else LEVELS:
             drawn = at_level(whole, each, tree)
             is_small = len(drawn.nodes) <= READABLE and max(columns(drawn).values()) < LONGEST
             if is_small and (each == "op" or drawn.is_grouped):

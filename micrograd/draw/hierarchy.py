@@ -243,18 +243,18 @@ class Hierarchy:
             elif box.kind == "vector" and (is_named or len(leaves) > ALONE):
                 box = around[0]
             cards[box, name if is_named else "", kind] += leaves
-        for (box, name, kind), leaves in cards.items():
+        for (box, name, _), leaves in cards.items():
             is_small = box.level and not box.parts
             if len(leaves) <= (ALONE if not name else 1) or (name and is_small):
                 box.members[:0] = leaves
             else:
-                about = counted(len(leaves), kind)
-                label = name or ("x" if kind == "input" else about)
-                box.members.insert(0, self._leaves(label, leaves, about * (label == "x" != name)))
+                box.members.insert(0, self._leaves(name, leaves))
 
-    def _leaves(self, label: str, leaves: list[int], about: str) -> Part:
-        part = Part(label, "leaves", sorted(leaves), about=about)
+    def _leaves(self, name: str, leaves: list[int]) -> Part:
         short, kind = self.drawn.nodes[leaves[0]].short, self.drawn.nodes[leaves[0]].kind
+        count = "" if name else counted(len(leaves), kind)
+        part = Part(name or ("x" if kind == "input" else count), "leaves", sorted(leaves))
+        part.about = count if kind == "input" else ""
         part.level = "" if kind == "constant" else "layer"
         labels = [self.drawn.nodes[i].label for i in leaves]
         if short != labels[0]:  # L0.n1.w2 of 'layers[0].neurons[1].w[2]'
@@ -277,7 +277,7 @@ class Hierarchy:
         if len(leaves) + len(others) > MOST and not part.is_paged:
             leaves, others = self._divided(leaves, MOST - PARTS), self._divided(others, PARTS)
         part.members = [*leaves, *others]
-        if part.kind in ("call", "step") and not part.about:
+        if part.kind in ("call", "step", "part") and not part.about:
             part.about = ", ".join(self._names(others))
 
     def _names(self, members: list[Any]) -> list[str]:
@@ -334,10 +334,8 @@ class Hierarchy:
             some = members[start:end]
             first, last = (m.label if isinstance(m, Part) else "" for m in (some[0], some[-1]))
             label = f"{first}\N{EN DASH}{last.rpartition(' ')[2]}" if first != last else first
-            ops = Counter(self.drawn.nodes[m].op for m in some if not isinstance(m, Part))
-            about = ", ".join(f"{n:,} {sign(op)}" for op, n in ops.most_common(3) if op)
             kind = "leaves" if self._is_leaf(some[0]) else "part"
-            cut.append(Part(label or f"{start + 1}\N{EN DASH}{end}", kind, some, about=about))
+            cut.append(Part(label or f"{start + 1}\N{EN DASH}{end}", kind, some))
         return cut
 
     # ---- 5. Views
@@ -369,11 +367,6 @@ class Hierarchy:
         if level not in UNITS:
             return {*self.named(level).path()} - {self.root}
         return {part for part in every if part.level not in UNITS[level]}
-
-    @property
-    def has_examples(self) -> bool:
-        """Whether a layer was called for several examples."""
-        return any(part.kind == "stack" and part.level == "layer" for part in self.parts)
 
     def first_view(self) -> set[Part]:
         """The boxes that are open at first: stacks of a few members that lead to each other.

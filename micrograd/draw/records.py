@@ -52,11 +52,6 @@ class Box(NamedTuple):
     details: tuple[str, ...] = ()
 
     @property
-    def has_number(self) -> bool:
-        """Whether it has one number: a Value, or the output of a neuron."""
-        return self.level in ("op", "neuron")
-
-    @property
     def has_ports(self) -> bool:
         """Whether it shows which operand is which."""
         return self.level != "call"
@@ -95,7 +90,8 @@ class Graph:
     @property
     def value_of(self) -> dict[str, Value]:
         """The Value of each box that has one number: of a neuron, its output."""
-        names = {b.name: b.nodes[-1] if b.nodes else b.name for b in self.nodes if b.has_number}
+        single = [box for box in self.nodes if box.level in ("op", "neuron")]
+        names = {box.name: box.nodes[-1] if box.nodes else box.name for box in single}
         return {name: self.values[int(v[1:])] for name, v in names.items() if v.startswith("v")}
 
     @cached_property

@@ -220,7 +220,6 @@ def _states(tree: Hierarchy, part: Part) -> Iterator[tuple[int, str]]:
     # of the leaf with which it began: the first step makes x₁ of x.
     steps = [step for step in part.parts if step.kind == "step"]
     outputs = [tree.outputs[step] for step in steps]
-    first = int(steps[0].label.split()[-1]) if steps else 0
     for node in outputs[0] if outputs else ():
         for k, leaf in enumerate(tree.operands[node]):
             chain = [node]
@@ -229,5 +228,5 @@ def _states(tree: Hierarchy, part: Part) -> Iterator[tuple[int, str]]:
             _, place, _ = noted(tree.drawn.values[node])
             name = (place and stored(*place)) or tree.drawn.nodes[leaf].label
             if name and len(chain) > 1:
-                for n, i in enumerate(chain, first):
-                    yield i, name + str(n).translate(LOWERED)
+                for i, step in zip(chain, steps, strict=False):
+                    yield i, name + step.label.split()[-1].translate(LOWERED)

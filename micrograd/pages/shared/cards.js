@@ -29,6 +29,7 @@ const NARROW = [
 ];
 const STRIP = 24;
 const ROW = 18;
+const LEAST_ROW = 15;
 const LABEL = 33; // room for the words data and grad
 const SCALE = 50; // room for the largest value of a strip
 const DIGIT = 8.3;
@@ -63,10 +64,10 @@ const reduced = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 const isLeaf = ({kind}) => kind === "input" || kind === "parameter";
 // The size of a card.
-function cardSize({kind, about = [], rows = 2}, width) {
+function cardSize({kind, about = [], rows = 2}, width, row) {
   if (kind === "constant") return {width: 66, height: 30};
-  if (kind === "box") return {width, height: 34 + 16 * about.length + rows * ROW};
-  return {width, height: 14 + 3 * ROW};
+  if (kind === "box") return {width, height: 34 + 16 * about.length + rows * row};
+  return {width, height: 14 + 3 * row};
 }
 
 const largestOf = values => Math.max(...values.map(x => (Number.isFinite(x) ? Math.abs(x) : 0)));
@@ -118,7 +119,8 @@ export class Stage extends Pane {
     let sizes;
     /** @type {(size: any, height: number, wrap?: boolean) => boolean} */
     const lay = ({width, leaf, gaps}, height, wrap = false) => {
-      sizes = this.about.map(about => cardSize(about, isLeaf(about) ? leaf : width));
+      this.row = wrap ? LEAST_ROW : ROW;
+      sizes = this.about.map(about => cardSize(about, isLeaf(about) ? leaf : width, this.row));
       this.layout = layered(sizes, arrows, {
         down: this.down,
         gaps: this.down ? [this.isPhone ? 34 : 60] : this.large ? [66] : gaps,
@@ -204,7 +206,7 @@ export class Stage extends Pane {
     if (leaf || line === 19) line += 3; // room below the buttons
     const {rows = 2} = about;
     for (const key of ["data", "grad", "back"].slice(0, rows)) {
-      const label = text("word", inner, (line += ROW), key === "back" ? "{{card.back}}" : key);
+      const label = text("word", inner, (line += this.row), key === "back" ? "{{card.back}}" : key);
       if (key === "data") card.word = label;
       card[key] = text(`value ${key}`, width - 7, line, "", "end");
       if (kind !== "box") continue;
@@ -217,7 +219,7 @@ export class Stage extends Pane {
         card.bars[key] = add("path", {class: `bars ${key}`, transform: `translate(${left} ${line - 5})`});
     }
     if (kind === "box" && rows) {
-      card.values = add("rect", {class: "values", y: 34 + 16 * about.about.length, width, height: rows * ROW});
+      card.values = add("rect", {class: "values", y: 34 + 16 * about.about.length, width, height: rows * this.row});
       card.values.addEventListener("click", event => {
         this.callbacks.onValues?.(item.box);
         event.stopPropagation();
@@ -294,8 +296,9 @@ export class Stage extends Pane {
       if (inside.length < 2) continue;
       const pad = 9 + 5 * (Math.max(...levels.depth) - levels.depth[j]);
       const around = hull(inside.map(card => card.box));
-      const [left, top] = [around.left - pad, around.top - pad - 8];
-      const [right, bottom] = [around.right + pad, around.bottom + pad];
+      const edge = MARGIN - 3; // there the picture ends
+      const [left, top] = [around.left - pad, Math.max(-edge, around.top - pad - 8)];
+      const [right, bottom] = [around.right + pad, Math.min(this.layout.height + edge, around.bottom + pad)];
       const others = [...this.cards.values()].filter(card => !inside.includes(card));
       if (others.some(card => overlap(card.box, {left, top, right, bottom}))) continue;
       const frame = {x: left, y: top, width: right - left, height: bottom - top, rx: 10};
