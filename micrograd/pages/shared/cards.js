@@ -31,7 +31,7 @@ const STRIP = 24;
 const ROW = 18;
 const LEAST_ROW = 15;
 const LABEL = 33; // room for the words data and grad
-const SCALE = 50; // room for the largest value of a strip
+const SCALE = 56; // room for the largest value of a strip
 const DIGIT = 8.3;
 export const TURNS = {ArrowUp: 1, ArrowDown: -1, PageUp: 10, PageDown: -10}; // keys of a knob
 
@@ -40,7 +40,7 @@ const fitted = (text, room, letter = 7.3) => {
   const letters = [...text];
   const most = Math.max(1, Math.floor(room / letter));
   if (letters.length <= most) return text;
-  const [end] = /( \d{1,4}|(\[\w+\])+)$/.exec(text) ?? [""];
+  const [end] = /( \d{1,4}(–\d{1,4})?|(\[\w+\])+)$/.exec(text) ?? [""];
   return `${letters.slice(0, Math.max(1, most - 1 - end.length)).join("")}…${end}`;
 };
 // The room for lines of parts [class, text], at so many pixels for a letter.
@@ -164,7 +164,7 @@ export class Stage extends Pane {
     };
     const text = (className, x, y, content = "", anchor = "start") =>
       add("text", {class: className, x, y, "text-anchor": anchor, lengthAdjust: "spacingAndGlyphs"}, content);
-    const rx = {input: 16, parameter: 2, constant: 15, box: 4}[kind] ?? 7;
+    const rx = about.isInput ? 16 : ({input: 16, parameter: 2, constant: 15, box: 4}[kind] ?? 7);
     if (full && full !== title) add("title", {}, full);
     if (kind === "box") add("rect", {class: "behind", x: 4, y: -5, width: width - 8, height: 12, rx});
     add("rect", {class: "outline", width, height, rx});
@@ -297,8 +297,12 @@ export class Stage extends Pane {
       const pad = 9 + 5 * (Math.max(...levels.depth) - levels.depth[j]);
       const around = hull(inside.map(card => card.box));
       const edge = MARGIN - 3; // there the picture ends
-      const [left, top] = [around.left - pad, Math.max(-edge, around.top - pad - 8)];
-      const [right, bottom] = [around.right + pad, Math.min(this.layout.height + edge, around.bottom + pad)];
+      const [left, top] = [Math.max(-edge, around.left - pad), Math.max(-edge, around.top - pad - 8)];
+      const {width, height} = this.layout;
+      const [right, bottom] = [
+        Math.min(width + edge, around.right + pad),
+        Math.min(height + edge, around.bottom + pad),
+      ];
       const others = [...this.cards.values()].filter(card => !inside.includes(card));
       if (others.some(card => overlap(card.box, {left, top, right, bottom}))) continue;
       const frame = {x: left, y: top, width: right - left, height: bottom - top, rx: 10};

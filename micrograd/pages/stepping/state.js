@@ -56,7 +56,8 @@ export function loaded(data) {
   // as a reader looks for them: inputs, then parameters, w2 before w10
   const natural = new Intl.Collator("en", {numeric: true});
   const kind = i => data.kinds.charCodeAt(i);
-  leaves.sort((a, b) => kind(a) - kind(b) || natural.compare(names.name(a), names.name(b)));
+  const plain = i => names.name(i).normalize("NFKC"); // x₁₀ becomes x10
+  leaves.sort((a, b) => kind(a) - kind(b) || natural.compare(plain(a), plain(b)));
   const movable = leaves.filter(i => !fixed[i]);
   const parameters = movable.filter(i => data.kinds[i] === "p");
   const users = graph.nodes.map(() => []); // of each node: [the node that uses it, as which operand]

@@ -52,6 +52,7 @@ export function describe({graph, kinds, boxes, name, paths, fixed}, item) {
       rows,
       isAround,
       isLeaf,
+      isInput: isLeaf && item.nodes.every(i => KINDS[kinds[i]] === "input"),
     };
   }
   const i = item.node;
