@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from numbers import Real
 from operator import attrgetter, is_
 from threading import RLock
@@ -102,7 +103,8 @@ class Optimizer:
             self._parameters.find_row()
             self._parameters.check_gradients()
             self.steps += 1
-            self._update_all()
+            with self._parameters.quietly():
+                self._update_all()
 
     def zero_grad(self) -> None:
         """Resets all gradients to 0; otherwise the next backward pass would add to them."""
@@ -395,6 +397,14 @@ class Parameters:
         if name not in self._states:
             self._states[name] = self._arranged([0.0] * len(self.all))
         return self._states[name]
+
+    def quietly(self) -> AbstractContextManager[object]:
+        """A context in which arithmetic on the row overflows without a warning, as with floats."""
+        if self.row is None:
+            return nullcontext()
+        import numpy as np
+
+        return np.errstate(over="ignore", invalid="ignore")
 
     def check_gradients(self) -> None:
         """Raises a ValueError if a gradient is not a finite number."""

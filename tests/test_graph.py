@@ -248,7 +248,7 @@ def test_a_batch_has_a_neuron_for_each_call_and_one_layer():
     loss = sum((model(x) - 1.0) ** 2 for x in batch)
     assert len(boxes("neuron", loss)) == 8 * 4
     assert [(n.label, *n.details[1:]) for n in boxes("layer", loss)] == [
-        ("16 inputs",), ("L0", "2 → 3", "8 examples"), ("L1", "3 → 1", "8 examples"),
+        ("x",), ("L0", "2 → 3", "8 examples"), ("L1", "3 → 1", "8 examples"),
     ]  # fmt: skip
 
 
