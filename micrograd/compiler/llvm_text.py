@@ -246,7 +246,7 @@ class Text:
     # ---- functions, loops and branches
 
     def function(self, name: str, is_loop: bool = True, **arguments: str) -> list[Any]:
-        """Begins a function; the previous one is complete. One that is no loop is not optimized.
+        """Begins a function; the previous one is complete. LLVM optimizes only those with loops.
 
         The kind of an argument is 'number' for a whole number, or that of the numbers in an array,
         which does not overlap with the other arrays.
@@ -255,7 +255,7 @@ class Text:
         types = ["i64" if kind == "number" else "ptr noalias" for kind in arguments.values()]
         listed = ", ".join(f"{kind} %{x}" for kind, x in zip(types, arguments, strict=True))
         public = "" if name == "run" else "internal "
-        how = "" if is_loop else " optnone noinline"  # compiles three times as fast
+        how = "" if is_loop else " optnone noinline"  # optimizing would take most of the time
         self._lines.append(f"define {public}void @{name}({listed}){how} {{")
         self._label("start")
         return [
@@ -291,7 +291,7 @@ class Text:
     def range(
         self, stop: Any, start: Any = 0, step: int = 1, carried: list[Any] | None = None
     ) -> Iterator[Any]:
-        """A loop with at least one turn; if it is known to have only one, there is no loop.
+        """A loop with at least one turn; a single turn is written without a loop.
 
         The end is not reached if `step` does not divide the range. The body replaces the numbers in
         `carried` in each turn; afterwards, they are those of the last one.

@@ -274,6 +274,12 @@ class Hierarchy:
             leaves = self._together(leaves, others)
         if part.kind == "vector" and not any(isinstance(m, Part) for m in others):
             others = self._sums(part.label, others)
+        if part.about == f"{len(others):,} {TIMES} {part.label}":
+            part.about = counted(len(others), "call")
+        steps = [m for m in others if isinstance(m, Part) and m.kind == "step"]
+        if steps:
+            names = self._names([m for m in steps[0].members if not self._is_leaf(m)])
+            part.about = f"{counted(len(steps), 'step')} · {', '.join(names)}"
         if len(leaves) + len(others) > MOST and not part.is_paged:
             leaves, others = self._divided(leaves, MOST - PARTS), self._divided(others, PARTS)
         part.members = [*leaves, *others]

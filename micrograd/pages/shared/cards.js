@@ -11,7 +11,7 @@
 // more than once: which use this is, and whether it is the first.
 
 import {make} from "./elements.js";
-import {curve, freePlace, hull, layered, overlap} from "./layout.js";
+import {LEAD, LINES, curve, freePlace, hull, layered, overlap} from "./layout.js";
 import {number, round, short} from "./numbers.js";
 import {LEAST, MARGIN, PHONE, Pane} from "./pane.js";
 import {filled} from "./texts.js";
@@ -35,11 +35,14 @@ const SCALE = 56; // room for the largest value of a strip
 const DIGIT = 8.3;
 export const TURNS = {ArrowUp: 1, ArrowDown: -1, PageUp: 10, PageDown: -10}; // keys of a knob
 
-// As much of the text as there is room for, at so many pixels for a letter; a number or an index at its end is kept.
+// As much of the text as there is room for, at so many pixels for a letter: the first words of a list; else a number
+// or an index at its end is kept.
 const fitted = (text, room, letter = 7.3) => {
   const letters = [...text];
   const most = Math.max(1, Math.floor(room / letter));
   if (letters.length <= most) return text;
+  const comma = text.lastIndexOf(", ", most - 3);
+  if (comma > 0) return `${text.slice(0, comma)}, …`;
   const [end] = /( \d{1,4}(–\d{1,4})?|(\[\w+\])+)$/.exec(text) ?? [""];
   return `${letters.slice(0, Math.max(1, most - 1 - end.length)).join("")}…${end}`;
 };
@@ -60,6 +63,11 @@ function beside(card, changed) {
   if (share < 0.65) card.word.textContent = "→";
   else if (share < 1) for (const [k, element] of both.entries()) element.setAttribute("textLength", lengths[k] * share);
 }
+// Sets the letters of a long text, of so many pixels each, closer to each other: a number is never cut off.
+function condense(element, room, letter) {
+  if (element.textContent.length * letter > room + 4) element.setAttribute("textLength", room);
+  else element.removeAttribute("textLength");
+}
 const reduced = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 const isLeaf = ({kind}) => kind === "input" || kind === "parameter";
@@ -71,7 +79,10 @@ function cardSize({kind, about = [], rows = 2}, width, row) {
 }
 
 const largestOf = values => Math.max(...values.map(x => (Number.isFinite(x) ? Math.abs(x) : 0)));
-// The scale of a strip, in words: "grad, at most ±0.02".
+// The scale of a strip: the largest value, as the limit of those on one side of 0 or on both.
+const limit = values =>
+  (values.every(x => x >= 0) ? "≤ " : values.every(x => x <= 0) ? "≥ −" : "±") + short(largestOf(values));
+// The same in words: "grad, at most ±0.02".
 export const scaled = (row, values) => filled("{{values.most}}", {row, x: number(largestOf(values))});
 
 // Values as bars above and below a line, as the data of a path; of more than there is room for, the largest
@@ -117,23 +128,23 @@ export class Stage extends Pane {
     const arrows = view.arrows.map(arrow => ({...arrow, from: place.get(arrow.from), to: place.get(arrow.to)}));
     const [wide, ...heights] = [size.width, ...this.heights()].map(x => (x - 2 * MARGIN) / LEAST);
     let sizes;
-    /** @type {(size: any, height: number, wrap?: boolean) => boolean} */
-    const lay = ({width, leaf, gaps}, height, wrap = false) => {
-      this.row = wrap ? LEAST_ROW : ROW;
+    /** @type {(size: any, height: number, lines?: any) => boolean} */
+    const lay = ({width, leaf, gaps}, height, lines = null) => {
+      this.row = lines ? LEAST_ROW : ROW;
       sizes = this.about.map(about => cardSize(about, isLeaf(about) ? leaf : width, this.row));
       this.layout = layered(sizes, arrows, {
         down: this.down,
         gaps: this.down ? [this.isPhone ? 34 : 60] : this.large ? [66] : gaps,
         room: this.down ? [Infinity, wide] : [wide, height],
-        beside: wrap ? 10 : this.down ? 7 : 18,
-        wrap,
+        beside: lines ? 10 : this.down ? 7 : 18,
+        lines,
       });
       return this.layout.fits;
     };
     const least = this.down ? NARROW[1] : SIZES[1];
     const widths = [...SIZES, ...(this.down ? NARROW : [])];
     if (!heights.some(height => widths.some(size => lay(size, height))))
-      if (!heights.some(height => lay(least, height, true))) lay(least, heights[0]);
+      if (!LINES.some(lines => heights.some(height => lay(least, height, lines)))) lay(least, heights[0]);
     items.forEach((item, k) => {
       const card = this.drawCard(item, this.about[k], this.layout.centres[k], sizes[k]);
       this.cards.set(item.name, card);
@@ -142,6 +153,8 @@ export class Stage extends Pane {
     this.arrows = view.arrows.map((arrow, k) => this.drawArrow(arrow, this.layout.paths[k]));
     this.svg.classList.toggle("many", this.arrows.length > 50);
     this.layers[1].append(...this.arrows.map(({group}) => group));
+    for (const {x, y, item} of this.layout.resumed)
+      this.layers[1].append(make("text", {class: "word", x, y: y - 4}, fitted(this.about[item].title, LEAD - 6, 6.4)));
     this.drawFrames();
     this.drawMap(size);
   }
@@ -184,16 +197,16 @@ export class Stage extends Pane {
       mark.classList.toggle("word", letters > 1);
     }
     let line = 19;
-    const beside = free && !this.isPhone ? 52 : kind === "box" ? 32 : 6; // its buttons
+    const beside = free && !this.isPhone ? 52 : kind === "box" ? 18 : 6; // its buttons
     const room = width - inner - beside;
-    const name = text("name", inner, line, fitted(title, room, 6.4)); // a long name is set closer
+    const name = text("name", inner, line, fitted(title, room, 5.8)); // a long name is set closer
     if (name.textContent.length * (about.isAround ? 7 : 8) > room) name.setAttribute("textLength", room);
-    for (const words of about.about ?? []) text("word", inner, (line += 16), fitted(words, width - 2 * inner, 6.4));
+    for (const words of about.about ?? []) text("word", inner, (line += 16), fitted(words, width - 2 * inner, 6));
     if (kind === "box") {
       const unfold = () => this.callbacks.onUnfold?.(item.box);
       const button = make("rect", {width: 22, height: 20, rx: 5});
       const mark = make("path", {d: about.isAround ? "M6 10h10" : "M6 10h10M11 5v10"});
-      add("g", {class: "unfold", transform: `translate(${width - 27} 4)`}, button, mark);
+      add("g", {class: "unfold", transform: `translate(${width - 15} -4)`}, button, mark);
       group.setAttribute("role", "button");
       group.setAttribute("tabindex", "0");
       group.addEventListener("click", unfold);
@@ -326,13 +339,14 @@ export class Stage extends Pane {
         const scale = card.scale[key];
         const room = card.width - 17 - LABEL - (scale ? SCALE : 0);
         card.bars[key]?.setAttribute("d", isStrip ? bars(value, room) : "");
-        if (scale) scale.textContent = isStrip ? `±${short(largestOf(value))}` : "";
+        if (scale) {
+          scale.textContent = isStrip ? limit(value) : "";
+          condense(scale, card.bars[key] ? SCALE - 4 : card.width - 17 - LABEL, 7.2);
+        }
         if (element.textContent !== text) element.textContent = text;
-        // a long number is set closer, never cut off
         const left = {constant: 0, operation: STRIP + 4, result: STRIP + 4}[card.kind] ?? 10;
         const free = card.width - left - (card.kind === "constant" ? 8 : LABEL + 7);
-        if (text.length * DIGIT > free + 4) element.setAttribute("textLength", free);
-        else element.removeAttribute("textLength");
+        condense(element, free, DIGIT);
         element.classList.toggle("fresh", Boolean(fresh));
       };
       if (card.word) card.word.textContent = state.before ? `${state.before}\u2009→` : "data";

@@ -7,16 +7,18 @@
 import {round} from "./numbers.js";
 
 // items: [{width, height}], in an order in which operands come first; arrows: [{from, to, port,
-// ports}], indices into items, entering at port 0, 1, ... of so many. `gaps` are possible distances
-// between two ranks: the first with which all fits into `room`, [along, across] the ranks, else the last,
-// is used. `beside` is the distance between two cards of a rank. With `wrap`, what does not fit is
-// wrapped: cards of one rank stand beside each other, and ranks go on in the next line, as words do;
-// and all arrows from one card go the same way.
-// Returns the centres {x, y} of the cards, the points of each arrow, the gap, and the size of it all.
+// ports}], indices into items, entering at port 0, 1, ... of so many. Arrows from one card that enter
+// no port go the same way as far as they can. `gaps` are possible distances between two ranks: the
+// first with which all fits into `room`, [along, across] the ranks, else the last, is used. `beside` is
+// the distance between two cards of a rank. With `lines`, ranks go on in the next line, as words do: at
+// most so many lines, and a rank may have the height of so many of them, else its cards stand beside
+// each other. An arrow to a later line ends where its line ends, and goes on where that one begins.
+// Returns the centres {x, y} of the cards, the points of each arrow, the gap, the size of it all, and
+// the places {x, y, item} where arrows go on.
 export function layered(
   items,
   arrows,
-  {down = false, gaps = [110], room = [Infinity, Infinity], beside = 20, wrap = false} = {},
+  {down = false, gaps = [110], room = [Infinity, Infinity], beside = 20, lines = null} = {},
 ) {
   const sizes = items.map(({width, height}) => (down ? [height, width] : [width, height]));
   // Boxes can lead to each other in a circle: such an arrow is turned for the layout.
@@ -28,9 +30,9 @@ export function layered(
     // from a over its dummies to b
     const route = [a];
     for (let r = rank[a] + 1; r < rank[b]; r++) {
-      const key = `${wrap ? -1 : k} ${a} ${r}`;
+      const key = `${arrows[k].ports && !lines ? k : -1} ${a} ${r}`;
       if (!passing.has(key))
-        passing.set(key, cells.push({rank: r, size: 2, depth: 0, links: [], next: [], dummy: true}) - 1);
+        passing.set(key, cells.push({rank: r, size: lines ? 6 : 2, depth: 0, links: [], next: [], dummy: true}) - 1);
       route.push(passing.get(key));
     }
     route.push(b);
@@ -41,13 +43,8 @@ export function layered(
     return route;
   });
   const rows = ordered(cells);
-  let plan;
-  for (const [count, height] of wrap ? WAYS : [[Infinity, Infinity]]) {
-    const most = wrap ? (height * (room[1] - (count - 1) * 1.5 * GUTTER)) / count : Infinity; // of a rank
-    plan = planned(cells, rows, {gaps, room, beside, count, most});
-    if (plan.fits) break;
-  }
-  const {place, begin, end, shift, line, turns, between, size} = plan;
+  const plan = planned(cells, rows, {gaps, room, beside, lines});
+  const {place, begin, end, shift, line, between, size} = plan;
   const at = (r, a, c) => (down ? {x: c + shift[line[r]], y: a} : {x: a, y: c + shift[line[r]]});
   const centres = items.map((_, i) => at(rank[i], place[i].along, place[i].across));
   const ends = spread(
@@ -55,6 +52,7 @@ export function layered(
     place.map(({across}) => across),
     sizes,
   );
+  const resumed = new Map();
   const paths = routes.map((route, k) => {
     const [a, b] = edges[k],
       isTurned = arrows[k].from >= arrows[k].to;
@@ -77,14 +75,10 @@ export function layered(
       const o = route[n + 1];
       const next = cells[o]?.rank;
       if (line[next] > line[r]) {
-        // to the next line
-        const [[from, to], gutter] = [[0, size[0]], turns.get(route[0])[line[r]]];
-        const [y1, y2] = [
-          found.at(-1).y,
-          place[o].across + shift[line[next]] + (n + 2 === route.length ? offsets[1] : 0),
-        ];
-        found.push({x: to - EDGE, y: y1}, {x: to - EDGE, y: gutter, turn: 1});
-        found.push({x: from + EDGE, y: gutter}, {x: from + EDGE, y: y2, turn: -1});
+        found.push({x: size[0], y: found.at(-1).y});
+        const y = place[o].across + shift[line[next]] + (n + 2 === route.length ? offsets[1] : 0);
+        found.push({x: 0, y, jump: true});
+        resumed.set(`${a} ${y}`, {x: 0, y, item: a});
       }
       return found;
     });
@@ -95,13 +89,14 @@ export function layered(
     centres,
     paths,
     between,
+    resumed: [...resumed.values()],
     fits: plan.fits,
     ...(down ? {width: across, height: along} : {width: along, height: across}),
   };
 }
-// How many lines there are, and of how many of them a rank may have the height.
+// Values of `lines`, the best first.
 /** @type {[number, number][]} */
-const WAYS = [
+export const LINES = [
   [1, 1],
   [2, 2],
   [2, 1],
@@ -112,14 +107,16 @@ const WAYS = [
 ];
 const INNER = 14; // between two cards that stand beside each other in a rank
 const PASS = 4; // the room for an arrow that passes them
-const EDGE = 16; // beside the lines, where arrows turn
+export const LEAD = 72; // before a line, where arrows go on that come from an earlier one
+const TAIL = 12; // behind a line
 const GUTTER = 22; // between two lines
 
 // Where everything stands: of each cell the middle {along, across}, and how arrows that come or go pass the cards
-// before and behind it; where each rank begins and ends; the line of each rank, and the shift of each line; and for
-// each card where its arrows pass from one line to the next.
-function planned(cells, rows, {gaps, room, beside, count, most}) {
+// before and behind it; where each rank begins and ends; the line of each rank, and the shift of each line.
+function planned(cells, rows, {gaps, room, beside, lines}) {
   const [long, tall] = room;
+  const [count, height] = lines ?? [Infinity, Infinity];
+  const most = lines ? (height * (tall - (count - 1) * 1.5 * GUTTER)) / count : Infinity; // of a rank
   /** @type {any[]} */
   const slots = [];
   const slotOf = [];
@@ -133,7 +130,7 @@ function planned(cells, rows, {gaps, room, beside, count, most}) {
     for (const key of ["links", "next"]) slot[key] = slot.cells.flatMap(i => cells[i][key].map(o => slotOf[o]));
   const middle = placed(slots, columns, beside);
   const deep = columns.map(column => Math.max(0, ...column.map(k => slots[k].depth)));
-  const width = count > 1 && count < Infinity ? long - 2 * EDGE : long;
+  const width = count > 1 && count < Infinity ? long - LEAD - TAIL : long;
   const lined = gap => {
     const line = [0];
     let length = deep[0];
@@ -149,7 +146,7 @@ function planned(cells, rows, {gaps, room, beside, count, most}) {
   const between = gaps.find(suits) ?? gaps[gaps.length - 1];
   const line = lined(between);
   const [begin, end] = [[], []];
-  const inset = line.at(-1) ? EDGE : 0;
+  const inset = line.at(-1) ? LEAD : 0;
   deep.forEach((depth, r) => {
     begin[r] = r && line[r] === line[r - 1] ? end[r - 1] + between : inset;
     end[r] = begin[r] + depth;
@@ -176,9 +173,7 @@ function planned(cells, rows, {gaps, room, beside, count, most}) {
           : {}),
     };
   });
-  // the lines, one below the other, and between two the arrows that pass
-  const shift = [];
-  const turns = new Map();
+  const shift = []; // the lines are below each other
   let top = 0;
   for (let k = 0; k <= line.at(-1); k++) {
     const mine = slots.flatMap((slot, o) =>
@@ -186,26 +181,15 @@ function planned(cells, rows, {gaps, room, beside, count, most}) {
     );
     const low = Math.min(...mine.map(([c, half]) => c - half));
     shift[k] = top - low;
-    top += Math.max(...mine.map(([c, half]) => c + half)) - low;
-    if (k === line.at(-1)) break;
-    let n = 0;
-    cells.forEach((cell, i) => {
-      const isPassing = cell.next.some(o => line[cells[o].rank] > k) && line[cell.rank] === k;
-      if (!isPassing) return;
-      let first = i;
-      while (cells[first].dummy) [first] = cells[first].links;
-      turns.set(first, {...turns.get(first), [k]: top + GUTTER / 2 + PASS * n++});
-    });
-    top += GUTTER + PASS * n;
+    top += Math.max(...mine.map(([c, half]) => c + half)) - low + (k < line.at(-1) ? GUTTER : 0);
   }
-  const along = Math.max(...end) + inset;
+  const along = Math.max(...end) + (inset && TAIL);
   return {
     place,
     begin,
     end,
     shift,
     line,
-    turns,
     between,
     size: [along, top],
     fits: line.at(-1) < count && top <= tall && along <= long,
@@ -355,18 +339,15 @@ function spread(edges, across, sizes) {
   });
 }
 
-// The text of an SVG path through the points: it leaves each in the direction of the ranks, or turns round
-// between two lines.
+// The text of an SVG path through the points: it leaves each in the direction of the ranks.
 export function curve(points, down) {
   const [first, ...others] = points;
   let text = `M${round(first.x)} ${round(first.y)}`,
     before = first;
   for (const point of others) {
-    const isTurn = before.x === point.x && (point.turn ?? before.turn);
-    const x = isTurn ? point.x + 14 * isTurn : (before.x + point.x) / 2;
-    const y = (before.y + point.y) / 2;
+    const [x, y] = [(before.x + point.x) / 2, (before.y + point.y) / 2];
     const bend = down ? [before.x, y, point.x, y] : [x, before.y, x, point.y];
-    text += `C${[...bend, point.x, point.y].map(round).join(" ")}`;
+    text += point.jump ? `M${round(point.x)} ${round(point.y)}` : `C${[...bend, point.x, point.y].map(round).join(" ")}`;
     before = point;
   }
   return text;

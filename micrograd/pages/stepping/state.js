@@ -72,6 +72,7 @@ export function loaded(data) {
     moving: parameters.length ? parameters : movable, // what a step of training moves
     allMove: !parameters.length && movable.length > 0,
     first: free.find(i => data.kinds[i] === "p") ?? free[0] ?? -1,
+    delta: 0.01, // how far that leaf is said to move
     levels: paged(new Levels(graph, data.boxes, data.boxOf), data.open),
     initial: new Map(graph.leaves),
     numbers: new Map(graph.leaves),
@@ -195,5 +196,5 @@ function unit(leaf) {
 
 export function pick(leaf) {
   page.picked = page.model.first = leaf; // the sentences speak of it
-  if (leaf >= 0) page.delta = unit(leaf) / 10;
+  if (leaf >= 0) page.delta = page.model.delta = unit(leaf) / 10;
 }

@@ -1,8 +1,8 @@
 // What is said at each step: sentences and equations. Pure functions.
 //
-// A model is {graph, kinds, steps, view, boxes, first, users, leaves, allMove, name(i), inMath(i)}: name(i) and
-// inMath(i) are the short name of a node, as a text and as pieces of formula.js, and `first` is the leaf
-// that serves as an example, or -1.
+// A model is {graph, kinds, steps, view, boxes, first, delta, users, leaves, allMove, name(i), inMath(i)}: name(i)
+// and inMath(i) are the short name of a node, as a text and as pieces of formula.js; `first` is the leaf that
+// serves as an example, or -1, and `delta` how far it is said to move.
 
 import {formulaOf, localInMath, plain} from "../shared/formula.js";
 import {WORDS} from "../shared/glossary.js";
@@ -36,8 +36,9 @@ export const itemName = (model, item) => (item.box === undefined ? model.name(it
 export function describe({graph, kinds, boxes, name, paths, fixed}, item) {
   if (item.box !== undefined) {
     const {label, about} = boxes[item.box];
-    const [first, ...others] = about.split(" · ");
-    const lines = [[first, ...others.slice(0, 1)].join(", "), ...others.slice(1)];
+    const [first, second, ...others] = about.split(" · ");
+    const lines = second && first.length + second.length < 14 ? [`${first}, ${second}`] : [first, second];
+    lines.push(...others);
     const dot = label.length > 8 ? label.lastIndexOf(".") : 0; // a long name goes on in the next line
     if (dot > 0) lines.unshift(label.slice(dot));
     const isAround = boxes[item.box].kind === "outside";
@@ -105,14 +106,14 @@ export function told(model, at) {
       n: counted(inside),
     });
   } else {
-    const leaf = model.first ?? -1;
+    const {first: leaf = -1, delta = 0.01} = model;
     const g = leaf < 0 ? 0 : state.g[leaf],
       size = Math.abs(g);
     found.sentence = "{{say.end}}";
     if (leaf >= 0 && model.wrong?.length) found.sentence += " {{say.end.wrong}}";
     else if (leaf >= 0) {
       const way = size < 1e-12 ? "{{say.end.still}}" : g > 0 ? "{{say.end.grows}}" : "{{say.end.shrinks}}";
-      const numbers = {g: number(g), size: number(size), move: number(size / 100)};
+      const numbers = {g: number(g), size: number(size), delta: number(delta), move: number(size * delta)};
       found.sentence += ` ${filled(way, {name: model.name(leaf), result, ...numbers})}`;
     }
   }
