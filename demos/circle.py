@@ -47,7 +47,7 @@ from tqdm import tqdm
 
 import micrograd
 from micrograd import plot
-from micrograd.datasets import batches, discs
+from micrograd.datasets import batches
 from micrograd.losses import squared_error
 from micrograd.nn import MLP, Sequential, accuracy
 from micrograd.optim import SGD
@@ -228,6 +228,19 @@ def main():
     plot.save(plot.learning_curves(**run.curves()), curves)
     run.save(film)
     print(f"\npictures in {out}, {curves} and {film}")
+
+
+def discs(n, seed=0):
+    """N points of the square and their classes: as many inside the circle as outside."""
+    rng = random.Random(seed)
+    X, y = [], []
+    while len(y) < n:
+        x = [rng.uniform(-1, 1), rng.uniform(-1, 1)]
+        label = int(math.hypot(*x) < RADIUS)
+        if 2 * y.count(label) < n:
+            X.append(x)
+            y.append(label)
+    return X, y
 
 
 def print_table(curves):

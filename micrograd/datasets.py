@@ -28,7 +28,7 @@ Points = tuple[Rows, list[int]]
 Arrays = tuple[Any, Any]  # X and y of NumPy
 TURN = 2 * math.pi
 # The point of class k at the place t on its curve, from 0 at one end to 1 at the other.
-Point = Callable[[int, float, random.Random], list[float]]
+Point = Callable[[int, float], list[float]]
 
 
 # ---- 1. Points
@@ -41,7 +41,7 @@ def moons(n: int = 100, noise: float = 0.1, seed: int = 0) -> Points:
     [0, 1]
     """
 
-    def moon(k: int, t: float, rng: random.Random) -> list[float]:
+    def moon(k: int, t: float) -> list[float]:
         x1, x2 = _polar(1.0, math.pi * t)
         return [1 - x1, 0.5 - x2] if k else [x1, x2]
 
@@ -55,7 +55,7 @@ def circles(n: int = 100, noise: float = 0.1, seed: int = 0, factor: float = 0.4
     ([[1.0, 0.0], [0.4, 0.0]], [0, 1])
     """
     radii = 1.0, factor
-    return _classes(lambda k, t, rng: _polar(radii[k], TURN * t), 2, n, noise, seed, closed=True)
+    return _classes(lambda k, t: _polar(radii[k], TURN * t), 2, n, noise, seed, closed=True)
 
 
 def spirals(
@@ -67,7 +67,7 @@ def spirals(
     [0, 0, 1, 1, 2, 2]
     """
 
-    def arm(k: int, t: float, rng: random.Random) -> list[float]:
+    def arm(k: int, t: float) -> list[float]:
         return _polar(0.1 + 0.9 * t, TURN * (turns * t + k / classes))
 
     return _classes(arm, classes, n, noise, seed)
@@ -79,22 +79,7 @@ def blobs(n: int = 100, noise: float = 0.2, seed: int = 0, classes: int = 3) -> 
     >>> sorted(blobs(n=4, classes=2)[1])
     [0, 0, 1, 1]
     """
-    return _classes(lambda k, t, rng: _polar(1.0, TURN * k / classes), classes, n, noise, seed)
-
-
-def discs(n: int = 100, noise: float = 0.0, seed: int = 0) -> Points:
-    """Points of the square from -1 to 1: class 1 inside a circle of half its area, or else 0.
-
-    >>> X, y = discs(n=3)
-    >>> len(X), sorted(y)
-    (3, [0, 0, 1])
-    """
-
-    def draw(k: int, t: float, rng: random.Random) -> list[float]:
-        x = [rng.uniform(-1, 1), rng.uniform(-1, 1)]
-        return x if (math.hypot(*x) < math.sqrt(2 / math.pi)) == k else draw(k, t, rng)
-
-    return _classes(draw, 2, n, noise, seed)
+    return _classes(lambda k, t: _polar(1.0, TURN * k / classes), classes, n, noise, seed)
 
 
 def linear_regression(
@@ -133,7 +118,7 @@ def _classes(
     for label in range(classes):
         size = len(range(label, n, classes))  # sizes differ by at most 1
         for i in range(size):
-            x = point(label, i / max(1, size if closed else size - 1), rng)
+            x = point(label, i / max(1, size if closed else size - 1))
             examples.append(([xi + rng.gauss(0.0, noise) for xi in x], label))
     rng.shuffle(examples)
     return [x for x, _ in examples], [label for _, label in examples]

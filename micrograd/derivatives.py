@@ -505,9 +505,7 @@ def sum_over_paths(
     counts: dict[Value, int] = {}  # the number of paths from the leaf to each node
     for v, _ in tape.nodes:
         counts[v] = 1 if v is leaf else sum(counts[u] for u in v._prev)
-    found: dict[
-        Value, list[tuple[tuple[Value, ...], tuple[Number, ...]]]
-    ] = {}  # each of these paths, with the local derivatives along it
+    found: dict[Value, list[Any]] = {}  # each of these paths, with the local derivatives along it
     for v, local in tape.nodes if counts[output] <= limit else ():
         found[v] = [((leaf,), ())] * (v is leaf) or [
             ((*path, v), (*factors, d))

@@ -12,14 +12,13 @@ from micrograd import datasets
 from micrograd.datasets import (
     blobs,
     circles,
-    discs,
     linear_regression,
     moons,
     read_csv,
     spirals,
 )
 
-CLASSES = {moons: 2, circles: 2, spirals: 2, discs: 2, blobs: 3}
+CLASSES = {moons: 2, circles: 2, spirals: 2, blobs: 3}
 
 
 # ---- 1. Classes in the plane
@@ -248,14 +247,6 @@ def test_a_written_file_can_be_read(tmp_path):
 def test_bad_files_are_refused_with_the_line(read, content, message):
     with pytest.raises(ValueError, match=r"points\.csv.*" + message):
         read(content)
-
-
-def test_discs_are_balanced():
-    X, y = datasets.discs(200, seed=3)
-    assert y.count(0) == y.count(1) == 100
-    radius = math.sqrt(2 / math.pi)  # a circle of half the square's area
-    assert all((math.hypot(*x) < radius) == label for x, label in zip(X, y, strict=True))
-    assert datasets.discs(200, seed=4)[0] != X
 
 
 def test_batches_hold_every_example_once():
