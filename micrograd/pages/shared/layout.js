@@ -94,9 +94,11 @@ export function layered(
     ...(down ? {width: across, height: along} : {width: along, height: across}),
   };
 }
-// Values of `lines`, the best first.
+// Values of `lines`, the best first: cards of a rank beside each other look like a chain.
 /** @type {[number, number][]} */
 export const LINES = [
+  [2, Infinity],
+  [3, Infinity],
   [1, 1],
   [2, 2],
   [2, 1],
@@ -347,7 +349,9 @@ export function curve(points, down) {
   for (const point of others) {
     const [x, y] = [(before.x + point.x) / 2, (before.y + point.y) / 2];
     const bend = down ? [before.x, y, point.x, y] : [x, before.y, x, point.y];
-    text += point.jump ? `M${round(point.x)} ${round(point.y)}` : `C${[...bend, point.x, point.y].map(round).join(" ")}`;
+    text += point.jump
+      ? `M${round(point.x)} ${round(point.y)}`
+      : `C${[...bend, point.x, point.y].map(round).join(" ")}`;
     before = point;
   }
   return text;
