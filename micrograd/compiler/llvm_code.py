@@ -450,7 +450,7 @@ class _Writer:
         adds, share = is_mean or along > 1, self.share() if is_mean else 1.0
         vector = self.layout.width if self.is_vector else max(width, along)
         high = min(n_rights, 4)
-        wide = min(4, widest) if adds else machine().tile // high * width
+        wide = min(4, machine().tile // high) if adds else machine().tile // high * width
         for i in self.text.range(count):
             for r, rows in self.tiles(n_rights, high):
                 for x, columns in self.tiles(n_lefts, min(wide, -(-n_lefts // width) * width)):
