@@ -87,10 +87,13 @@ class Optimizer:
     def _checked(self) -> tuple[Any, ...]:
         # The settings, lr first. They may be changed between steps, so each step checks new ones.
         if not all(map(is_, self._read(self), self._valid)):
-            for name, below in self._settings.items():
-                setattr(self, name, _in_range(name, getattr(self, name), below))
+            self._check()
             self._valid = self._read(self)
         return self._valid
+
+    def _check(self) -> None:
+        for name, below in self._settings.items():
+            setattr(self, name, _in_range(name, getattr(self, name), below))
 
     def step(self) -> None:
         """Updates every parameter once, or none if a gradient or a setting is invalid."""
@@ -171,10 +174,10 @@ class SGD(Optimizer):
         self.nesterov = nesterov
         super().__init__(parameters, lr, weight_decay)
 
-    def _checked(self) -> tuple[Any, ...]:
+    def _check(self) -> None:
+        super()._check()
         if self.nesterov and self.momentum == 0:
             raise ValueError("nesterov needs momentum > 0, got momentum=0")
-        return super()._checked()
 
     def _update(self, i: int | slice, p: Parameter, g: Number) -> None:
         [lr] = self._now

@@ -27,7 +27,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper
 from importlib.util import find_spec
-from operator import is_
+from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -52,6 +52,7 @@ from micrograd.optim import Optimizer, check_loss, check_optimizer, one_at_a_tim
 if TYPE_CHECKING:
     from micrograd.draw.render import Digraph
 
+KIND = attrgetter("__class__", "shape", "dtype")  # of an argument
 EXECUTORS = ("llvm", "numpy", *DTYPES)
 SYNONYMS = {"numba": "llvm"}  # of earlier versions
 NOTHING = Guard(len)  # of a function that reads nothing, before something is compiled
@@ -200,7 +201,10 @@ class Compiled:
         cache = self._cache
         if not cache.guard.holds():
             cache.clear()
-        kinds = tuple([(a.shape, a.dtype) if type(a) is np.ndarray else None for a in arguments])
+        try:
+            kinds: Any = tuple(map(KIND, arguments))
+        except AttributeError:  # a list, for example
+            kinds = None
         known = cache.calls.get(kinds)
         if known is not None:  # arrays like those of an earlier call need no checks
             return known[0], arguments, known[1]

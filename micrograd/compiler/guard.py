@@ -105,6 +105,8 @@ class Guard:
         self.values, self.reads_optimizer = walk.values, walk.reads_optimizer
         self._containers = walk.containers
         self._copies = [container.copy() for container in walk.containers]
+        self._functions = walk.functions
+        self._codes = [*map(CODE, walk.functions)]
         self._reads, self._expected = _results(walk.reads)
         self._of_modules, self._expected_of_modules = _results(walk.of_modules)
         self._edits = Module.edits
@@ -112,7 +114,7 @@ class Guard:
     def holds(self) -> bool:
         """Whether everything that the function reads is unchanged."""
         try:
-            if self._containers != self._copies:
+            if self._containers != self._copies or [*map(CODE, self._functions)] != self._codes:
                 return False
             if [*map(call, *self._reads)] != self._expected:
                 return False
@@ -138,6 +140,7 @@ class _Walk:
     Attributes:
         values: Values that are leaves.
         containers: what may get other items, and == tells.
+        functions: what may get other code.
         reads, of_modules: functions and their arguments, whose results must not change. Those of
             modules need not be compared unless an attribute of some module is set.
         reads_optimizer: whether an attribute of an optimizer is among the reads.
@@ -146,6 +149,7 @@ class _Walk:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.values: list[Value] = []
         self.containers: list[Any] = []
+        self.functions: list[FunctionType] = []
         self.reads: list[Read] = []
         self.of_modules: list[Read] = []
         self.reads_optimizer = False
@@ -205,7 +209,8 @@ class _Walk:
         self._waiting += [cell.cell_contents for cell in cells]
         if _is_installed(function.__code__.co_filename):  # perhaps a decorator: it calls user code
             return
-        self.reads += [(CODE, function), *((CONTENTS, cell) for cell in cells)]
+        self.functions.append(function)
+        self.reads += [(CONTENTS, cell) for cell in cells]
         self._objects += [function] if vars(function) else []
         if any(defaults := DEFAULTS(function)):
             self.reads.append((DEFAULTS, function))
