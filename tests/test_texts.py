@@ -13,7 +13,7 @@ from micrograd import MLP, Value, explain, playground
 from micrograd.grade import RULES, Check
 from micrograd.grade.programs import TABLE as RULES_TABLE
 from micrograd.pages import texts as texts_module
-from micrograd.pages.page import Page, html_page
+from micrograd.pages.page import COMMENT, Page, html_page
 from micrograd.pages.texts import TABLE, texts_of
 
 PAGES = Path(texts_module.__file__).parent
@@ -183,6 +183,13 @@ def test_comments_are_left_out_of_scripts(tmp_path):
 def test_no_string_looks_like_a_comment_that_begins_a_line(path):
     strings = strings_in(path.read_text(encoding="utf-8"))
     assert [text for text in strings if re.search(r"\n *(//|/\*)", text)] == []
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_no_comment_at_the_end_of_a_line_has_a_quote(path):
+    # such a comment would stay in the page, where it could end after the next line
+    page = COMMENT.sub("", path.read_text(encoding="utf-8"))
+    assert page.count(" // ") == sum(text.count(" // ") for text in strings_in(page))
 
 
 @pytest.mark.parametrize("make", ["explain", "playground", "recorded"])

@@ -19,8 +19,8 @@ TEXT = r"\{\{(\w+\.(?:[\w.]+|\*))\}\}"  # a text of texts.toml, or all that begi
 SHARED = r"\{\{(head|transport|scripts)\}\}"  # a file of HTML that pages share
 IMPORT = re.compile(r'^(?:import [^;]*?|@import )"([^"]+)";\n', re.MULTILINE)  # of .js and .css
 EXPORT = re.compile(r"^export (?=const|let|class|function|async)", re.MULTILINE)
-# A comment that begins a line, up to the next; or that ends one: no string may contain " // ".
-COMMENT = re.compile(r"^[ ]*(?://.*|/\*[\s\S]*?\*/)\n|[ ]+// .*$", re.MULTILINE)
+# A comment that begins a line, up to the next; or that ends one, if no string can end after it.
+COMMENT = re.compile(r"""^[ ]*(?://.*|/\*[\s\S]*?\*/)\n|[ ]+// [^"'`\n]*$""", re.MULTILINE)
 # What makes a script or a style easy to read, but says nothing.
 ROOM = {".js": r"(?<=[,;({\[])\n *|,?\n *(?=[)}\]])", "css": r"(?<=[:;,{}])\s+|\s+(?=[{}])"}
 
