@@ -56,6 +56,7 @@ def test_the_neuron_by_hand_has_the_lectures_numbers(tmp_path):
     assert pictures(tmp_path) == {"expression.svg", "neuron.svg"}
 
 
+@pytest.mark.slow
 def test_the_stages_have_one_size_and_the_articles_derivatives(tmp_path):
     rows = rows_of(run(tmp_path, "stages"))
     assert len(rows) == 6

@@ -102,6 +102,7 @@ def test_a_model_records_nothing_and_keeps_its_gradients():
     assert (linear([1.0, 2.0]))._prev  # and recording goes on afterwards
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("activation", ["relu", "tanh", "sigmoid"])
 def test_a_network_is_called_a_few_times_for_hundreds_of_points(activation):
     network, calls = MLP(2, [5, 3, 1], activation=activation), []

@@ -96,6 +96,7 @@ def linked(path, target):
         pytest.skip("the system has no symbolic links for everyone")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", thinned(["one folder", "many paths"], 2))
 def test_everything_given_has_a_row_and_ends_no_other(how, tmp_path, monkeypatch, capsys):
     files = {"ada.py": RIGHT, "eve.py": "class Valeu: pass", "fay.py": "", "hal/report.pdf": "",
@@ -232,6 +233,7 @@ def test_json_has_everything_the_fix_included(tmp_path, capsys):
     assert {"rule", "fix", "expected", "found"} <= failed.keys()
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_read_is_a_row_of_its_own(tmp_path, monkeypatch, capsys):
     written(tmp_path, {"ada.py": RIGHT, "dir.py/notes.txt": "", "hal/engine.py": RIGHT})
     (tmp_path / "ben.py").write_bytes(b"\xff\xfe")

@@ -62,6 +62,7 @@ def test_noise_is_the_standard_deviation_of_the_displacements(make):
         assert statistics.pstdev(way) == pytest.approx(0.5, rel=0.05)
 
 
+@pytest.mark.slow
 def test_moons_and_circles_are_those_of_scikit_learn():
     datasets = pytest.importorskip("sklearn.datasets")
     for ours, theirs in (

@@ -77,6 +77,7 @@ def test_the_film_of_a_page(o, theme, tmp_path):
     assert f"#{bytes(shown[0][1, 1]).hex()}" == theme["panel"]
 
 
+@pytest.mark.slow
 def test_a_token_moves_from_a_card_back_to_its_operand_along_a_turned_arrow(tmp_path):
     x = Value(0.5, label="x")
     path = explain(x.tanh()).save(tmp_path / "x.gif")
@@ -89,6 +90,7 @@ def test_a_token_moves_from_a_card_back_to_its_operand_along_a_turned_arrow(tmp_
     assert all(len(rows) > before + 40 for rows, _ in found)
 
 
+@pytest.mark.slow
 def test_a_film_of_a_small_graph_has_one_size(tmp_path):
     path = explain(Value(3.0).tanh()).save(tmp_path / "x.gif")
     shown = list(frames(Path(path).read_bytes()))

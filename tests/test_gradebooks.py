@@ -68,6 +68,7 @@ def test_classroom50_gets_its_result(monkeypatch):
         written("classroom50", results()[:1], POINTS)
 
 
+@pytest.mark.slow
 def test_gradescope_gets_its_results():
     record = json.loads(written("gradescope", results()[1:], POINTS, hints=2))
     fits(record, RESULTS)
@@ -80,6 +81,7 @@ def test_gradescope_gets_its_results():
         written("gradescope", results(), POINTS)
 
 
+@pytest.mark.slow
 def test_canvas_and_moodle_get_columns_that_they_import():
     # The guides "How do I import grades in the Gradebook?" of Canvas and "Grade import" of Moodle.
     rows = [*csv.reader(io.StringIO(written("canvas", results(), POINTS, assignment="E (7)")))]

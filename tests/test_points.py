@@ -29,6 +29,7 @@ def test_a_right_class_earns_all_points_and_an_empty_one_none():
     assert grade(type("Value", (), {})).points() == 0
 
 
+@pytest.mark.slow
 def test_one_mistake_costs_its_own_rule_once():
     lost = {name: 100 - report_on(name).points() for name in
             ("= instead of +=", "preorder", "no seed", "= in tanh alone",

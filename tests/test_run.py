@@ -90,6 +90,7 @@ def or_none(compute):
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arity", [1, 2])
 def test_extreme_and_invalid_numbers(executor, arity):
     # a ** 0.5 is a square root, which is NaN at -inf
