@@ -336,6 +336,20 @@ def test_every_box_that_is_opened_fits_into_the_window(opened, tmp_path, name, w
         assert letters >= 11
 
 
+def test_a_line_that_goes_on_names_the_cards_from_which_its_arrows_come(opened, tmp_path):
+    explain(calls(recurrent, [0.5] * 6)).save(tmp_path / "page.html")
+    with opened(tmp_path / "page.html", width=700) as page:
+        formula = page.locator("#formula").inner_text()
+        assert formula.startswith("loss = step₆[1] + step₆[2]")
+        goes_on = page.locator("#graph .lines > text").all_text_contents()
+        rows = page.evaluate(
+            "new Set([...page.stage.cards.values()].map(({box}) => Math.round(box.left))).size"
+        )
+        assert rows < len(names_on(page))  # cards of several lines are below each other
+        assert "x" in goes_on
+        assert len({*goes_on} - {"x"}) == 1  # one step of the line above
+
+
 def test_a_page_opens_a_function_by_name(opened, tmp_path):
     explain(calls(newton), level="step 2").save(tmp_path / "page.html")
     with opened(tmp_path / "page.html") as page:

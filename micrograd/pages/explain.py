@@ -176,7 +176,7 @@ def boxes_of(
     count = Counter(part.label for part in tree.parts)
     for part in reversed(tree.parts):  # an outer box names its outputs last
         is_layer = part.kind == "call" and part.level and part.has_boxes
-        is_named = part.kind in ("call", "step", "loop") and not is_layer
+        is_named = part.kind in ("call", "step") and not is_layer
         mine = sorted(tree.outputs[part]) if is_named else []
         # equal names of several calls, such as dot: GPT 2 dot
         single = [each.label for each in part.path() if count[each.label] == 1][:1]

@@ -75,9 +75,8 @@ export function layered(
       const o = route[n + 1];
       const next = cells[o]?.rank;
       if (line[next] > line[r]) {
-        found.push({x: size[0], y: found.at(-1).y});
         const y = place[o].across + shift[line[next]] + (n + 2 === route.length ? offsets[1] : 0);
-        found.push({x: 0, y, jump: true});
+        found.push({x: size[0], y: found.at(-1).y, jump: r}, {x: 0, y, jump: r});
         resumed.set(`${a} ${y}`, {x: 0, y, item: a});
       }
       return found;
@@ -341,7 +340,8 @@ function spread(edges, across, sizes) {
   });
 }
 
-// The text of an SVG path through the points: it leaves each in the direction of the ranks.
+// The text of an SVG path through the points: it leaves each in the direction of the ranks, or jumps between two
+// with the same `jump`.
 export function curve(points, down) {
   const [first, ...others] = points;
   let text = `M${round(first.x)} ${round(first.y)}`,
@@ -349,9 +349,10 @@ export function curve(points, down) {
   for (const point of others) {
     const [x, y] = [(before.x + point.x) / 2, (before.y + point.y) / 2];
     const bend = down ? [before.x, y, point.x, y] : [x, before.y, x, point.y];
-    text += point.jump
-      ? `M${round(point.x)} ${round(point.y)}`
-      : `C${[...bend, point.x, point.y].map(round).join(" ")}`;
+    text +=
+      point.jump >= 0 && point.jump === before.jump
+        ? `M${round(point.x)} ${round(point.y)}`
+        : `C${[...bend, point.x, point.y].map(round).join(" ")}`;
     before = point;
   }
   return text;
