@@ -206,6 +206,7 @@ class LlvmLoop(_Runner):
         job.numbers[llvm_code.HAS_ORDER] = order is not None
         if order is not None:
             job.point(AT["order"], np.ascontiguousarray(order, np.int64))
+        job.numbers[DONE] = 0  # also if Ctrl-C comes before the first step
         try:
             is_finite = job.run(n, arrays, count)
         finally:
