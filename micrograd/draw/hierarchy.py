@@ -261,8 +261,10 @@ class Hierarchy:
             part.label = re.sub(r"[\d,]+$", "", short)
         indices = zip(*(re.findall(r"\[(\w+)\]", label) for label in labels), strict=False)
         counts = [len(set(each)) for each in indices]
-        if sizes := f" {TIMES} ".join(f"{n:,}" for n in counts if n > 1):
-            part.about = f"({sizes})"
+        own = INDICES.search(labels[0])  # those of an array; the others are of lists of objects
+        first = len(counts) - (own[0].count("[") if own else 0)
+        if sizes := [f"{n:,}" for k, n in enumerate(counts) if n > 1 or k >= first]:
+            part.about = f"({f' {TIMES} '.join(sizes)})"
         return part
 
     # ---- 4. At most 25 members in a box

@@ -81,7 +81,12 @@ function cardSize({kind, about = [], rows = 2}, width, row) {
 const largestOf = values => Math.max(...values.map(x => (Number.isFinite(x) ? Math.abs(x) : 0)));
 // The scale of a strip: the largest value, as the limit of those on one side of 0 or on both.
 const limit = values =>
-  (values.every(x => x >= 0) ? "≤ " : values.every(x => x <= 0) ? "≥ −" : "±") + short(largestOf(values));
+  (values.every(x => x >= 0) ? "≤ " : values.every(x => x <= 0) ? "≥ −" : "±") + short(rounded(largestOf(values)));
+// Rounded up to the digits that `short` shows.
+function rounded(x) {
+  const unit = 10 ** (Math.floor(Math.log10(x)) - Number(x >= 1e-3 && x < 1e4));
+  return x > 0 ? Math.ceil(+(x / unit).toPrecision(9)) * unit : 0;
+}
 // The same in words: "grad, at most ±0.02".
 export const scaled = (row, values) => filled("{{values.most}}", {row, x: number(largestOf(values))});
 
