@@ -342,10 +342,10 @@ def test_a_line_that_goes_on_names_the_cards_from_which_its_arrows_come(opened, 
         formula = page.locator("#formula").inner_text()
         assert formula.startswith("loss = step₆[1] + step₆[2]")
         goes_on = page.locator("#graph .lines > text").all_text_contents()
-        rows = page.evaluate(
+        lefts = page.evaluate(
             "new Set([...page.stage.cards.values()].map(({box}) => Math.round(box.left))).size"
         )
-        assert rows < len(names_on(page))  # cards of several lines are below each other
+        assert lefts < len(names_on(page))  # cards of several lines are below each other
         assert "x" in goes_on
         assert len({*goes_on} - {"x"}) == 1  # one step of the line above
 

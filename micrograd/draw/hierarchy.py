@@ -146,7 +146,10 @@ class Hierarchy:
         part.members = self._looped(stacks) if any(map(_is_stack, stacks)) else stacks
         if is_box and len(part.members) == 1 and part.parts:
             (only,) = part.parts
-            part.members, part.about = only.members, part.about or only.about
+            calls = f"{len(only.members):,} {TIMES} {only.label}"
+            is_stack = only.kind == "stack" and self.is_called
+            part.about = part.about or (calls if is_stack else only.about)
+            part.members = only.members
 
     def _number(self, member: Part | int) -> int:
         return member.number if isinstance(member, Part) else self._notes[member][2]
@@ -167,7 +170,7 @@ class Hierarchy:
         if len(names) > 1:
             names = [*dict.fromkeys(part.call.kind for part in parts if part.call)] or names
         stack.label, stack.level = ", ".join(names[:3]), "layer" if parts[0].level else ""
-        stack.about = counted(n, "call") if names[1:] else f"{n:,} {TIMES} {stack.label}"
+        stack.about = counted(n, "call")
         if not self.is_called:
             stack.about = " · ".join(filter(None, [parts[0].about, counted(n, "example")]))
         in_model = [next(roles(part.call), "") if part.call else "" for part in parts]
@@ -276,8 +279,6 @@ class Hierarchy:
             leaves = self._together(leaves, others)
         if part.kind == "vector" and not any(isinstance(m, Part) for m in others):
             others = self._sums(part.label, others)
-        if part.about == f"{len(others):,} {TIMES} {part.label}":
-            part.about = counted(len(others), "call")
         steps = [m for m in others if isinstance(m, Part) and m.kind == "step"]
         if steps:
             names = self._names([m for m in steps[0].members if not self._is_leaf(m)])

@@ -4,7 +4,7 @@
 //   stage.draw(view, describe);   lays out and draws what levels.js says is visible
 //   stage.show(picture);          numbers and colours of one moment
 //
-// describe(item) is {kind, title, full, sign, about, fixed}. A picture is {backward, travel,
+// describe(item) is {kind, title, full, sign, about, fixed, isResult}. A picture is {backward, travel,
 // focus: [names of items], cards: Map from name to {data, before, grad, now, given, later, fresh, badge,
 // picked}, arrows: for each arrow {now, passed, later, label}}; the label of an arrow is
 // {local, upstream, share}, three texts, or just {text}; or also {use, isFirst} if the operand is used
@@ -190,7 +190,8 @@ export class Stage extends Pane {
       card.data = text("value", width / 2, 20, "", "middle");
       return card;
     }
-    if (kind === "result") add("rect", {class: "inner", x: 3.5, y: 3.5, width: width - 7, height: height - 7, rx: 4});
+    const isResult = kind === "result" || about.isResult;
+    if (isResult) add("rect", {class: "inner", x: 3.5, y: 3.5, width: width - 7, height: height - 7, rx: 4});
     const inner = leaf || kind === "box" ? 10 : STRIP + 4;
     if (sign) {
       const d = `M7 1h${STRIP - 7}v${height - 2}H7a6 6 0 0 1-6-6V7a6 6 0 0 1 6-6z`;

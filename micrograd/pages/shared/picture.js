@@ -1,13 +1,9 @@
 // What the cards and arrows of a drawing show after a step: data, gradients, and what happens now. Pure.
 
-import {counted, inFormula, number} from "./numbers.js";
-import {filled} from "./texts.js";
+import {inFormula, number} from "./numbers.js";
 
 // The node whose numbers an item shows, or -1.
 export const shownNode = ({box, node, outputs}) => (box === undefined ? node : outputs.length === 1 ? outputs[0] : -1);
-
-// The leaves inside an item that receive a gradient.
-export const leavesIn = (graph, {nodes}, isConstant) => nodes.filter(i => graph.isLeaf(i) && !isConstant(i));
 
 // The picture of step `at` for Stage.show, without what is said on it. `steps`: of steps.js; `before`: the
 // step that was shown before; isConstant(node): such a node receives no gradient.
@@ -31,9 +27,6 @@ export function pictureOf(steps, at, before, isConstant) {
     if (item.box !== undefined && view.levels.boxes[item.box].kind !== "outside") {
       const back = [...steps.passed(item, steps.state(at))].flatMap(([o, x]) => (isConstant(o) ? [] : x));
       card.back = back.length > 1 ? back : back.map(number)[0];
-      const hasRun = inner.length && !steps.mistake && inner.every(n => done[n]);
-      if (hasRun && !back.length)
-        card.back = filled("{{card.inside}}", {n: counted(leavesIn(graph, item, isConstant).length)});
       if (outputs.every(o => known[o])) card.data = outputs.map(o => d[o]);
       if (outputs.every(o => seeded[o])) card.grad = outputs.map(o => g[o]);
     }

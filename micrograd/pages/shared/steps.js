@@ -114,19 +114,22 @@ export class Steps {
     return {at, d, g, known, seeded, done, changes};
   }
 
-  // What an item has passed back in a state: for each node outside it that it uses, its contribution. Empty
-  // if it has not run; also with a mistake, which may have passed on other numbers than the final ones.
+  // What an item has passed back in a state: its contribution to each node outside it that it uses, then to
+  // the leaves inside. Empty if it has not run; also with a mistake, which may have passed on other numbers
+  // than the final ones.
   passed(item, {g, done}) {
     const {graph, view, d} = this;
-    const sums = new Map();
+    const [sums, leaves] = [new Map(), new Map()];
     if (this.mistake || !item.nodes.every(i => done[i] || graph.isLeaf(i))) return sums;
     for (const i of item.nodes)
       for (let k = 1; k < graph.nodes[i].length; k++) {
         const operand = graph.nodes[i][k];
-        if (view.itemOf[operand] !== item.name)
-          sums.set(operand, (sums.get(operand) ?? 0) + graph.share(i, k - 1, d, g));
+        const isOutside = view.itemOf[operand] !== item.name;
+        if (!isOutside && !graph.isLeaf(operand)) continue;
+        const to = isOutside ? sums : leaves;
+        to.set(operand, (to.get(operand) ?? 0) + graph.share(i, k - 1, d, g));
       }
-    return sums;
+    return new Map([...sums, ...leaves]);
   }
 
   // The gradients after the last step.

@@ -7,7 +7,6 @@
 import {formulaOf, localInMath, plain} from "../shared/formula.js";
 import {WORDS} from "../shared/glossary.js";
 import {counted, inFormula, number} from "../shared/numbers.js";
-import {leavesIn} from "../shared/picture.js";
 import {throughBox} from "../shared/steps.js";
 import {filled} from "../shared/texts.js";
 
@@ -44,7 +43,8 @@ export function describe({graph, kinds, boxes, name, paths, fixed}, item) {
     const isAround = boxes[item.box].kind === "outside";
     const isLeaf = boxes[item.box].kind === "leaves";
     const rows = isAround ? 0 : computed({graph}, item).length ? 3 : 2;
-    if (item.outputs.includes(graph.root)) lines.push(`= ${name(graph.root)}`);
+    const isResult = item.outputs.includes(graph.root);
+    if (isResult) lines.push(`= ${name(graph.root)}`);
     return {
       kind: "box",
       title: dot > 0 ? label.slice(0, dot) : label,
@@ -53,6 +53,7 @@ export function describe({graph, kinds, boxes, name, paths, fixed}, item) {
       rows,
       isAround,
       isLeaf,
+      isResult,
       isInput: isLeaf && item.nodes.every(i => KINDS[kinds[i]] === "input"),
     };
   }
@@ -97,7 +98,8 @@ export function told(model, at) {
     found.chains = chains(model, item, state);
     const receivers = [...new Set(found.chains.map(({node}) => model.name(node)))];
     const uses = found.chains.length > 1 ? "{{say.backward.uses}}" : "";
-    const inside = item.box === undefined ? 0 : leavesIn(graph, item, i => model.kinds[i] === "c").length;
+    const isReceiver = i => item.box !== undefined && graph.isLeaf(i) && model.kinds[i] !== "c";
+    const inside = item.nodes.filter(isReceiver).length;
     const to = receivers.length ? "{{say.backward}}" : inside ? "{{say.backward.inside}}" : "{{say.backward.none}}";
     found.sentence = filled(inside && receivers.length ? `${to} {{say.backward.too}}` : to, {
       name: itemName(model, item),
@@ -106,7 +108,7 @@ export function told(model, at) {
       n: counted(inside),
     });
   } else {
-    const {first: leaf = -1, delta = 0.01} = model;
+    const {first: leaf, delta} = model;
     const g = leaf < 0 ? 0 : state.g[leaf],
       size = Math.abs(g);
     found.sentence = "{{say.end}}";
