@@ -13,7 +13,7 @@ const LONGEST = 12; // letters of a formula that serves as a name
 
 // A name in mathematics: x1 and w[0] have subscripts, and cell 8[1] has one.
 function nameInMath(text) {
-  const call = /^(.*\D) (\d+)((?:\[\d+\])*)$/u.exec(text);
+  const call = /^(.*\S) (\d+)((?:\[\d+\])*)$/u.exec(text);
   if (call) return [{name: call[1]}, {sub: call[2]}, ...(call[3] ? [{name: call[3]}] : [])];
   const found = /^(\p{L}{1,2})(?:_?(\d{1,3})|\[(\d+)\]|([₀-₉]+))$/u.exec(text);
   if (!found) return [{name: text}];

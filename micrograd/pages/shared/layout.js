@@ -60,18 +60,20 @@ export function layered(
     const twins = arrows.filter(other => other.from === arrows[k].from && other.to === arrows[k].to);
     const offsets = [
       twins.length > 1 && ports ? portOffset(port, ports, sizes[a][1]) : 0,
-      ports && !isTurned ? portOffset(port, ports, sizes[b][1]) : ends[k],
+      ports && !isTurned ? portOffset(port, ports, sizes[b][1]) : place[b].shared.links ? 0 : ends[k],
     ];
     const points = route.flatMap((i, n) => {
       const {rank: r, depth, dummy} = cells[i];
-      const {along, across, before, after} = place[i];
+      const {along, across, before, after, shared} = place[i];
       const [left, right] = [along - depth / 2, along + depth / 2];
       const [first, last] = [n === 0, n === route.length - 1];
       const y = across + (first ? offsets[0] : last ? offsets[1] : 0);
       const found = dummy ? [at(r, begin[r], y), at(r, end[r], y)] : [at(r, first ? right : left, y)];
       // past the cards that stand in one row with it
-      if (first && after !== undefined) found.push(at(r, right + INNER, after), at(r, end[r], after));
-      if (last && before !== undefined) found.unshift(at(r, begin[r], before), at(r, left - INNER, before));
+      const reach = key => (shared[key] ? INNER : 0);
+      if (first && after !== undefined) found.push(at(r, right + INNER, after), at(r, end[r] + reach("next"), after));
+      if (last && before !== undefined)
+        found.unshift(at(r, begin[r] - reach("links"), before), at(r, left - INNER, before));
       const o = route[n + 1];
       const next = cells[o]?.rank;
       if (line[next] > line[r]) {
@@ -166,12 +168,15 @@ function planned(cells, rows, {gaps, room, beside, lines}) {
     return {
       along: start + cell.depth / 2,
       across: (top + bottom) / 2,
-      ...(k ? {before: top + 1 - PASS * k} : {}),
-      ...(!isLast
-        ? {after: bottom - 1 + PASS * (slot.cells.length - 1 - k)}
-        : isShort
-          ? {after: (top + bottom) / 2}
-          : {}),
+      shared: slot.shared,
+      ...(slot.shared.links ? {before: top + 1 - PASS} : k ? {before: top + 1 - PASS * k} : {}),
+      ...(slot.shared.next
+        ? {after: bottom - 1 + PASS}
+        : !isLast
+          ? {after: bottom - 1 + PASS * (slot.cells.length - 1 - k)}
+          : isShort
+            ? {after: (top + bottom) / 2}
+            : {}),
     };
   });
   const shift = []; // the lines are below each other
@@ -197,7 +202,8 @@ function planned(cells, rows, {gaps, room, beside, lines}) {
   };
 }
 
-// The cells of a rank as slots: one each, or if that is too much, several cards in a row.
+// The cells of a rank as slots: one each, or if that is too much, several cards in a row. The arrows to a row
+// share a way if all its cards have the same operands, and those from it if they have the same users.
 function slotted(cells, row, beside, limit) {
   const cards = row.filter(i => !cells[i].dummy).length;
   for (let n = 1; ; n++) {
@@ -209,7 +215,12 @@ function slotted(cells, row, beside, limit) {
       else if (last?.cells.length < n) last.cells.push(i);
       else slots.push((last = {cells: [i]}));
     for (const slot of slots) {
-      const passes = (some, key) => (some.some(i => cells[i][key].length) ? PASS * some.length : 0);
+      const isShared = key => n > 1 && new Set(slot.cells.map(i => String(cells[i][key]))).size === 1;
+      slot.shared = {links: isShared("links"), next: isShared("next")};
+      const passes = (some, key) => {
+        if (!some.some(i => cells[i][key].length)) return 0;
+        return PASS * (slot.shared[key] ? 1 : some.length);
+      };
       slot.above = passes(slot.cells.slice(1), "links");
       slot.below = passes(slot.cells.slice(0, -1), "next");
       slot.size = Math.max(...slot.cells.map(i => cells[i].size)) + slot.above + slot.below;
