@@ -79,7 +79,7 @@ def neuron():
     """The result of the README's neuron, and its Values by name."""
     x1, x2 = Value(2.0), Value(0.0)
     w1, w2 = Value(-3.0), Value(1.0)
-    b = Value(6.88)
+    b = Value(6.8813735870195432)
     o = (x1 * w1 + x2 * w2 + b).tanh()
     return o, {"x1": x1, "x2": x2, "w1": w1, "w2": w2, "b": b, "o": o}
 

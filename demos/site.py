@@ -52,9 +52,9 @@ PAGES = (  # in PARTS
 # What a newcomer looks for
 JUMPS = " · ".join([
     "[Install](#set-up)",
-    "[draw a graph](gallery.html)",
+    "[draw a graph](gallery.html#the-chain-rule-on-a-drawing)",
     "[train on a CSV file](gallery.html#your-own-csv-file)",
-    "[grade your engine](what-it-does.html#grade-your-own-engine)",
+    "[grade your engine](what-it-does.html#grade-your-own-engine) or [a class](for-a-class.html)",
     "[compile](what-it-does.html#compile-a-function)",
     "[cite](how-to-cite-licence-credits.html)",
 ])  # fmt: skip
@@ -62,6 +62,7 @@ POLICY = (  # files of the site itself are all that a page can load
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src 'self' file: data:; frame-src 'self' file:; base-uri 'none'; form-action 'self' file:"
 )
+INLINE = r"</?(span|code|a|em|strong)\b[^>]*>"  # between letters of one word
 # Modules that cannot be imported here
 UNAVAILABLE = [] if importlib.util.find_spec("jax") else ["compiler.run_jax"]
 
@@ -107,6 +108,7 @@ def rendered(text, is_run=False):
 
     if is_run:
         page = re.sub(r"<pre>.*?</pre>", shown, page, flags=re.S)
+    page = re.sub(r'(<td>)(<img src="(.*?)".*?>)', r'\1<a href="\3">\2</a>', page)  # it is small
     page = re.sub(r"<table>.*?</table>", table, page, flags=re.S)
     return reachable(page)
 
@@ -143,9 +145,14 @@ def slug(title):
     return re.sub(r"\W+", "-", title.lower()).strip("-") + ".html"
 
 
-def guide():
-    """Pages by title: the README, and the pages in demos/site."""
-    first, *sections = re.split(r"^(?=## )", (ROOT / "README.md").read_text("utf-8"), flags=re.M)
+def guide(repository=""):
+    """Pages by title: the README, which names the repository, and the pages in demos/site."""
+    readme = (ROOT / "README.md").read_text("utf-8")
+    if repository:
+        readme = readme.replace("Clone this repository", f"Clone [the repository]({repository})")
+        year = "  year    = {2026},\n"
+        readme = readme.replace(year, f"{year}  url     = {{{repository}}},\n")
+    first, *sections = re.split(r"^(?=## )", readme, flags=re.M)
     by_title = {title_of(section): section for section in sections}
     training = re.search(r"^## A page that trains.*?(?=^## )", text_of("gallery"), re.M | re.S)[0]
     # Where the README has pictures of the two pages, the site has the pages themselves.
@@ -239,13 +246,14 @@ def entries(address, page):
         heading = text.partition(f"</{kind}>")[0] if kind[0] == "h" else place
         heading, words = (
             " ".join(html.unescape(re.sub(r"<[^>]*>", " ", part)).split()).removesuffix(" #")
-            for part in (heading, text)
+            for part in (re.sub(INLINE, "", part) for part in (heading, text))
         )
         if place not in ("arguments", "attributes", "raises", "returns"):
-            yield f"{address}#{place}", f"{heading} · {title}", words[:2000]
+            name = title if title.startswith(heading) else f"{heading} · {title}"
+            yield f"{address}#{place}", name, words[:2000]
 
 
-def build(out, course=False):
+def build(out, course=False, repository=""):
     """Writes the site to a folder."""
     (out / "live").mkdir(parents=True, exist_ok=True)
     shutil.copytree(DEMOS / "gallery", out / "demos" / "gallery", dirs_exist_ok=True)
@@ -259,7 +267,7 @@ def build(out, course=False):
 
     notebooks = sorted(DEMOS.glob("*.ipynb"))
     demos = sorted(p for p in DEMOS.glob("*.py") if p.with_suffix(".ipynb") not in notebooks)
-    pages = dict(guide())
+    pages = dict(guide(repository))
     guided = list(pages)
     pages |= {path.stem.replace("_", " ").capitalize(): notebook(path) for path in notebooks}
     pages["Answers"] = rendered((DEMOS / "solutions.md").read_text("utf-8"))
@@ -340,6 +348,7 @@ def main():
     """Builds the site and says how large it is."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("-o", "--out", default="site", type=Path, help="the folder to write")
+    parser.add_argument("--repository", default="", metavar="URL", help="where one can clone it")
     parser.add_argument("--course", action="store_true", help="with the course (needs Node.js)")
     options = parser.parse_args()
     with warnings.catch_warnings(action="error"):  # pdoc warns of names that it cannot find
@@ -347,7 +356,7 @@ def main():
         warnings.filterwarnings("ignore", "Error parsing type annotation")
         # Some packages list all their modules, others only the names that users import.
         warnings.filterwarnings("ignore", "The module specification .* has already been added")
-        build(options.out.resolve(), options.course)
+        build(options.out.resolve(), options.course, options.repository)
     files = [path for path in options.out.rglob("*") if path.is_file()]
     size = sum(path.stat().st_size for path in files) / 1e6
     print(f"{options.out}: {len(files)} files, {size:.1f} MB; open {options.out}/index.html")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 DEMOS = Path(__file__).parent.parent / "demos"
+REPOSITORY = "https://example.org/micrograd"
 NEEDED = ("pdoc", "markdown_it", "mdit_py_plugins", "latex2mathml", "nbformat")
 
 pytestmark = [
@@ -24,7 +25,7 @@ pytestmark = [
 def site(tmp_path_factory):
     """The folder of a built site."""
     out = tmp_path_factory.mktemp("site")
-    command = [sys.executable, DEMOS / "site.py", "-o", out]
+    command = [sys.executable, DEMOS / "site.py", "-o", out, "--repository", REPOSITORY]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""  # no warning
@@ -40,6 +41,7 @@ def test_the_first_page_has_a_live_stepping_page_and_a_live_training_page(site):
     first = (site / "index.html").read_text("utf-8")
     assert re.findall(r'<iframe src="([^"]+)"', first) == ["live/neuron.html", "live/training.html"]
     assert "pip install" in first
+    assert f'Clone <a href="{REPOSITORY}">' in first
 
 
 def test_a_page_for_each_notebook_and_demo_and_module(site):

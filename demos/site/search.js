@@ -25,7 +25,8 @@ function find() {
     link.href = address;
     link.textContent = title;
     const at = Math.max(0, text.toLowerCase().indexOf(words[0]) - 60);
-    item.append(link, document.createElement("br"), text.slice(at, at + 180));
+    const part = text.slice(at, at + 180).split(" "); // its first and last words may be cut
+    item.append(link, document.createElement("br"), part.slice(at ? 1 : 0, at + 180 < text.length ? -1 : undefined).join(" "));
     return item;
   }));
 }
