@@ -350,6 +350,15 @@ def test_a_line_that_goes_on_names_the_cards_from_which_its_arrows_come(opened, 
         assert len({*goes_on} - {"x"}) == 1  # one step of the line above
 
 
+def test_an_opened_call_has_a_frame_among_its_siblings(opened, tmp_path):
+    model = MLP(3, [4, 4, 1])
+    loss = calls(lambda: sum(model([x, 1.0, -x]) ** 2 for x in (2.0, 3.0, 0.5, 1.0)))
+    explain(loss, level="MLP 1").save(tmp_path / "page.html")
+    with opened(tmp_path / "page.html", width=1280) as page:
+        assert {"layers[0]", "layers[1]", "layers[2]", "MLP 2"} <= {*names_on(page)}
+        assert page.locator("#graph .frames rect").count() == 2  # of all calls, and of this one
+
+
 def test_a_page_opens_a_function_by_name(opened, tmp_path):
     explain(calls(newton), level="step 2").save(tmp_path / "page.html")
     with opened(tmp_path / "page.html") as page:

@@ -22,7 +22,10 @@ EXPORT = re.compile(r"^export (?=const|let|class|function|async)", re.MULTILINE)
 # A comment that begins a line, up to the next; or that ends one, if no string can end after it.
 COMMENT = re.compile(r"""^[ ]*(?://.*|/\*[\s\S]*?\*/)\n|[ ]+// [^"'`\n]*$""", re.MULTILINE)
 # What makes a script or a style easy to read, but says nothing.
-ROOM = {".js": r"(?<=[,;({\[])\n *|,?\n *(?=[)}\]])", "css": r"(?<=[:;,{}])\s+|\s+(?=[{}])"}
+ROOM = {
+    ".js": r"(?<=[,;({\[=&|>])\n *|,?\n *(?=[)}\]])|\n *(?=[.?:\n])",
+    "css": r"(?<=[:;,{}])\s+|\s+(?=[{}])",
+}
 
 # A page may run its own scripts and styles, and show pictures that it made itself; nothing else.
 POLICY = (

@@ -90,6 +90,8 @@ function rounded(x) {
 // The same in words: "grad, at most ±0.02".
 export const scaled = (row, values) => filled("{{values.most}}", {row, x: number(largestOf(values))});
 
+const NEAR = 4; // how far a frame is from its cards where others are near
+
 // Values as bars above and below a line, as the data of a path; of more than there is room for, the largest
 // of some neighbours each.
 function bars(all, room) {
@@ -138,6 +140,7 @@ export class Stage extends Pane {
       this.row = lines ? LEAST_ROW : ROW;
       sizes = this.about.map(about => cardSize(about, isLeaf(about) ? leaf : width, this.row));
       this.layout = layered(sizes, arrows, {
+        groups: items.map(({parent}) => parent),
         down: this.down,
         gaps: this.down ? [this.isPhone ? 34 : 60] : this.large ? [66] : gaps,
         room: this.down ? [Infinity, wide] : [wide, height],
@@ -308,24 +311,21 @@ export class Stage extends Pane {
   drawFrames() {
     const {levels} = this.view;
     for (const j of this.view.frames) {
-      const inside = [...this.cards.values()].filter(({item}) => {
-        const box = item.box ?? levels.boxOf[item.node];
-        return levels.around(box).includes(j) && item.box !== j;
-      });
+      const inside = [...this.cards.values()].filter(({item}) => levels.around(item.parent).includes(j));
       if (inside.length < 2) continue;
-      const pad = 9 + 5 * (Math.max(...levels.depth) - levels.depth[j]);
       const around = hull(inside.map(card => card.box));
       const edge = MARGIN - 3; // there the picture ends
-      const [left, top] = [Math.max(-edge, around.left - pad), Math.max(-edge, around.top - pad - 8)];
       const {width, height} = this.layout;
-      const [right, bottom] = [
-        Math.min(width + edge, around.right + pad),
-        Math.min(height + edge, around.bottom + pad),
-      ];
       const others = [...this.cards.values()].filter(card => !inside.includes(card));
-      if (others.some(card => overlap(card.box, {left, top, right, bottom}))) continue;
-      const frame = {x: left, y: top, width: right - left, height: bottom - top, rx: 10};
-      this.layers[0].append(make("g", "frame", make("rect", frame)));
+      for (const pad of [9 + 5 * (Math.max(...levels.depth) - levels.depth[j]), NEAR]) {
+        const x = Math.max(-edge, around.left - pad);
+        const y = Math.max(-edge, around.top - 1.5 * pad);
+        const right = Math.min(width + edge, around.right + pad);
+        const bottom = Math.min(height + edge, around.bottom + pad);
+        if (others.some(card => overlap(card.box, {left: x, top: y, right, bottom}))) continue;
+        this.layers[0].append(make("g", "frame", make("rect", {x, y, width: right - x, height: bottom - y, rx: 10})));
+        break;
+      }
     }
   }
 

@@ -8,23 +8,23 @@ import {round} from "./numbers.js";
 
 // items: [{width, height}], in an order in which operands come first; arrows: [{from, to, port,
 // ports}], indices into items, entering at port 0, 1, ... of so many. Arrows from one card that enter
-// no port go the same way as far as they can. `gaps` are possible distances between two ranks: the
-// first with which all fits into `room`, [along, across] the ranks, else the last, is used. `beside` is
-// the distance between two cards of a rank. With `lines`, ranks go on in the next line, as words do: at
-// most so many lines, and a rank may have the height of so many of them, else its cards stand beside
-// each other. An arrow to a later line ends where its line ends, and goes on where that one begins.
-// Returns the centres {x, y} of the cards, the points of each arrow, the gap, the size of it all, and
-// the places {x, y, item} where arrows go on.
+// no port go the same way as far as they can. `groups` has the open box around each item, or -1. `gaps`
+// are possible distances between two ranks: the first with which all fits into `room`, [along, across]
+// the ranks, else the last, is used. `beside` is the distance between two cards of a rank. With
+// `lines`, ranks go on in the next line, as words do: at most so many lines, and a rank may have the
+// height of so many of them, else its cards stand beside each other. An arrow to a later line ends
+// where its line ends, and goes on where that one begins. Returns the centres {x, y} of the cards, the
+// points of each arrow, the gap, the size of it all, and the places {x, y, item} where arrows go on.
 export function layered(
   items,
   arrows,
-  {down = false, gaps = [110], room = [Infinity, Infinity], beside = 20, lines = null} = {},
+  {groups = [], down = false, gaps = [110], room = [Infinity, Infinity], beside = 20, lines = null} = {},
 ) {
   const sizes = items.map(({width, height}) => (down ? [height, width] : [width, height]));
   // Boxes can lead to each other in a circle: such an arrow is turned for the layout.
   const edges = arrows.map(({from, to}) => (from < to ? [from, to] : [to, from]));
   const rank = ranks(items.length, edges);
-  const cells = items.map((_, i) => ({rank: rank[i], size: sizes[i][1], depth: sizes[i][0], links: [], next: []}));
+  const cells = sizes.map(([depth, size], i) => ({rank: rank[i], group: groups[i], size, depth, links: [], next: []}));
   const passing = new Map(); // the dummies
   const routes = edges.map(([a, b], k) => {
     // from a over its dummies to b
@@ -71,9 +71,8 @@ export function layered(
       const found = dummy ? [at(r, begin[r], y), at(r, end[r], y)] : [at(r, first ? right : left, y)];
       // past the cards that stand in one row with it
       const reach = key => (shared[key] ? INNER : 0);
-      if (first && after !== undefined) found.push(at(r, right + INNER, after), at(r, end[r] + reach("next"), after));
-      if (last && before !== undefined)
-        found.unshift(at(r, begin[r] - reach("links"), before), at(r, left - INNER, before));
+      if (first && after !== null) found.push(at(r, right + INNER, after), at(r, end[r] + reach("next"), after));
+      if (last && before !== null) found.unshift(at(r, begin[r] - reach("links"), before), at(r, left - INNER, before));
       const o = route[n + 1];
       const next = cells[o]?.rank;
       if (line[next] > line[r]) {
@@ -108,6 +107,7 @@ export const LINES = [
   [4, 2],
   [4, 1],
 ];
+const TOGETHER = 30; // the weight of an arrow between cards of one box, which should be in one row
 const INNER = 14; // between two cards that stand beside each other in a rank
 const PASS = 4; // the room for an arrow that passes them
 export const LEAD = 72; // before a line, where arrows go on that come from an earlier one
@@ -129,8 +129,10 @@ function planned(cells, rows, {gaps, room, beside, lines}) {
       return slots.push(slot) - 1;
     }),
   );
-  for (const slot of slots)
+  for (const slot of slots) {
+    slot.group = cells[slot.cells[0]].group;
     for (const key of ["links", "next"]) slot[key] = slot.cells.flatMap(i => cells[i][key].map(o => slotOf[o]));
+  }
   const middle = placed(slots, columns, beside);
   const deep = columns.map(column => Math.max(0, ...column.map(k => slots[k].depth)));
   const width = count > 1 && count < Infinity ? long - LEAD - TAIL : long;
@@ -165,18 +167,13 @@ function planned(cells, rows, {gaps, room, beside, lines}) {
     const [top, bottom] = [across - slot.size / 2 + slot.above, across + slot.size / 2 - slot.below];
     const isLast = k === slot.cells.length - 1;
     const isShort = isGrid && start + cell.depth < end[cell.rank] - INNER;
+    const straight = isShort ? (top + bottom) / 2 : null;
     return {
       along: start + cell.depth / 2,
       across: (top + bottom) / 2,
       shared: slot.shared,
-      ...(slot.shared.links ? {before: top + 1 - PASS} : k ? {before: top + 1 - PASS * k} : {}),
-      ...(slot.shared.next
-        ? {after: bottom - 1 + PASS}
-        : !isLast
-          ? {after: bottom - 1 + PASS * (slot.cells.length - 1 - k)}
-          : isShort
-            ? {after: (top + bottom) / 2}
-            : {}),
+      before: slot.shared.links ? top + 1 - PASS : k ? top + 1 - PASS * k : null,
+      after: slot.shared.next ? bottom - 1 + PASS : isLast ? straight : bottom - 1 + PASS * (slot.cells.length - 1 - k),
     };
   });
   const shift = []; // the lines are below each other
@@ -316,7 +313,9 @@ function placed(cells, rows, beside) {
         row,
         row.map(i => {
           const near = sweep > 7 ? [...cells[i].links, ...cells[i].next] : forwards ? cells[i].links : cells[i].next;
-          return near.length ? near.reduce((sum, j) => sum + at[j], 0) / near.length : at[i];
+          const isInside = j => cells[j].group >= 0 && cells[j].group === cells[i].group;
+          const wanted = near.flatMap(j => Array(isInside(j) ? TOGETHER : 1).fill(at[j]));
+          return wanted.length ? wanted.reduce((sum, x) => sum + x) / wanted.length : at[i];
         }),
       );
   }

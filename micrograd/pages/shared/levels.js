@@ -125,9 +125,9 @@ export class Levels {
     return this.complete(found);
   }
 
-  // What is visible: the items by name, in an order in which operands come first; the arrows between
-  // them, each with the edges [node, number of the operand] that it stands for; and the frames of
-  // opened boxes.
+  // What is visible: the items by name, in an order in which operands come first, each with its `parent`, the
+  // box around it, or -1; the arrows between them, each with the edges [node, number of the operand] that it
+  // stands for; and the frames of opened boxes.
   view(open) {
     const {graph} = this,
       focus = this.focus(open),
@@ -142,6 +142,7 @@ export class Levels {
     for (const item of items.values()) {
       if (item.name[0] === "b") item.box = +item.name.slice(1);
       else item.node = item.nodes[0];
+      item.parent = item.box === undefined ? this.boxOf[item.node] : this.boxes[item.box].parent;
     }
     const arrows = new Map(),
       used = new Set();
@@ -165,7 +166,7 @@ export class Levels {
     const frames = [...open].filter(j => items.size && isShown(j) && this.around(j).every(k => open.has(k)));
     const inOrder = new Map(order.map(item => [item.name, item]));
     // with a focus, only the arrows of its inside, and what leads to what leads there
-    const isInside = name => this.around(inOrder.get(name).box ?? this.boxOf[inOrder.get(name).node]).includes(focus);
+    const isInside = name => this.around(inOrder.get(name).parent).includes(focus);
     const [before, after] = [2, 1].map(k => `b${this.boxes.length - k}`);
     const shown = [...arrows.values()].filter(
       ({from, to}) => focus < 0 || isInside(from) || isInside(to) || (from === before && to !== after),
