@@ -108,7 +108,7 @@ def rendered(text, is_run=False):
 
     if is_run:
         page = re.sub(r"<pre>.*?</pre>", shown, page, flags=re.S)
-    page = re.sub(r'(<td>)(<img src="(.*?)".*?>)', r'\1<a href="\3">\2</a>', page)  # it is small
+    page = re.sub(r'(<td>)(<img src="(.*?)".*?>)', r'\1<a href="\3">\2</a>', page)  # to see more
     page = re.sub(r"<table>.*?</table>", table, page, flags=re.S)
     return reachable(page)
 

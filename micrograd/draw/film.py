@@ -29,7 +29,7 @@ from micrograd.draw.render import Digraph, darkened, picture
 from micrograd.draw.tokens import DARK, GRAPH, LIGHT
 from micrograd.engine import Value, topological_order
 
-MOST = 100  # nodes: nobody follows more of them, one at a time
+MOST = 100  # nodes: each operation is shown for two seconds
 MOVING, STANDING, LONG = 60, 2000, 4000  # milliseconds that a picture is shown
 MOST_MOVING = 100  # pictures with something on its way, in the whole film
 INCH = 96  # pixels

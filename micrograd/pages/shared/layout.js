@@ -114,8 +114,9 @@ export const LEAD = 72; // before a line, where arrows go on that come from an e
 const TAIL = 12; // behind a line
 const GUTTER = 22; // between two lines
 
-// Where everything stands: of each cell the middle {along, across}, and how arrows that come or go pass the cards
-// before and behind it; where each rank begins and ends; the line of each rank, and the shift of each line.
+// Where everything stands: of each cell the middle {along, across}, how arrows that come or go pass the cards
+// before and behind it, or null, and whether those of its row go together; where each rank begins and ends; the
+// line of each rank, and the shift of each line.
 function planned(cells, rows, {gaps, room, beside, lines}) {
   const [long, tall] = room;
   const [count, height] = lines ?? [Infinity, Infinity];
@@ -313,9 +314,9 @@ function placed(cells, rows, beside) {
         row,
         row.map(i => {
           const near = sweep > 7 ? [...cells[i].links, ...cells[i].next] : forwards ? cells[i].links : cells[i].next;
-          const isInside = j => cells[j].group >= 0 && cells[j].group === cells[i].group;
-          const wanted = near.flatMap(j => Array(isInside(j) ? TOGETHER : 1).fill(at[j]));
-          return wanted.length ? wanted.reduce((sum, x) => sum + x) / wanted.length : at[i];
+          const weight = j => (cells[j].group >= 0 && cells[j].group === cells[i].group ? TOGETHER : 1);
+          const total = of => near.reduce((sum, j) => sum + weight(j) * of(j), 0);
+          return near.length ? total(j => at[j]) / total(() => 1) : at[i];
         }),
       );
   }
