@@ -11,9 +11,19 @@ The adjoint of a node is d output / d node, and its tangent is d node / d input:
     sum over paths  d output / d leaf  =  sum over paths of the product of the local derivatives
 
 If the data are Values themselves, so are the derivatives, and these can be differentiated again.
+So each derivative of a function opens a level: its arguments are Values whose data are Values of
+the level below, and every derivative computed from these is of that level. A Value of a lower level
+is a constant there (`raised` in `core/node.py`). If f uses no Values but its arguments, the results
+are plain numbers, and so they are inside `no_grad()`. Otherwise they are Values, and belong to the
+graph of all Values that f read: a loss may contain a derivative.
 
     >>> gradient(lambda x, y: 3 * x**2 + x * y + 5 * y**2, [2.0, 3.0])
     [15.0, 32.0]
+    >>> w = Value(3.0)
+    >>> slope = derivative(lambda x: w * x**2, 2.0)
+    >>> slope.backward()
+    >>> slope.data, w.grad
+    (12.0, 4.0)
 """
 
 from __future__ import annotations
@@ -25,13 +35,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from itertools import combinations, pairwise
+from numbers import Rational, Real
 from typing import Any, NamedTuple, SupportsFloat
 
 from micrograd.core.errors import explained
-from micrograd.core.node import Own, of_leaf, operations, unrecorded
+from micrograd.core.node import (
+    Own,
+    as_constant,
+    innermost,
+    level_of,
+    of_leaf,
+    operations,
+    raised,
+    unrecorded,
+)
 from micrograd.core.numbers import Number, as_number
-from micrograd.core.pause import is_paused
+from micrograd.core.pause import is_paused, open_levels, resumed, running
 from micrograd.core.shapes import Numbers, flat, shape_of
 from micrograd.engine import Value, topological_order
 
@@ -166,15 +186,15 @@ def jvp(
     >>> jvp(lambda x, y: [x * y, x - y], [2.0, 3.0], [1.0, 1.0])
     [5.0, 0.0]
     """
+    known: list[Value] | None = None
     if callable(output):
-        leaves = [Value(x) for x in xs]
+        leaves, known, output = _called(output, xs)
         rates = dict(zip(leaves, flat(tangents), strict=True))
-        output = output(*leaves)
     else:
         rates = dict(xs)
     outputs = [_output(v) for v in flat(output)]
     tangent = _Tape(*outputs).tangents(rates)
-    found = [_plain(tangent[v]) for v in outputs]
+    [found] = _of_one_kind([[tangent[v] for v in outputs]], [*rates], outputs, known)
     return found if shape_of(output) else found[0]
 
 
@@ -214,20 +234,22 @@ def jacobian(
     >>> jacobian(lambda x, y: [x * y, x + y], [2.0, 3.0])
     [[3.0, 2.0], [1.0, 1.0]]
     """
+    known: list[Value] | None = None
     if callable(outputs):
-        inputs = [Value(x) for x in inputs]
-        outputs = outputs(*inputs)
+        inputs, known, outputs = _called(outputs, inputs)
     nodes, results = flat(inputs), [_output(v) for v in flat(outputs)]
     if not all(isinstance(v, Value) for v in nodes):
         raise TypeError("jacobian expects nodes of the graph as inputs, or a function and numbers")
     tape = _Tape(*results)
     if mode == "reverse":
         adjoints = [tape.adjoints({output: 1}) for output in results]
-        return [[_plain(adjoint[v]) for v in nodes] for adjoint in adjoints]
-    if mode == "forward":
+        rows = [[adjoint[v] for v in nodes] for adjoint in adjoints]
+    elif mode == "forward":
         columns = [tape.tangents({v: 1}) for v in nodes]
-        return [[_plain(column[v]) for column in columns] for v in results]
-    raise ValueError(f"jacobian expects mode 'reverse' or 'forward', got {mode!r}")
+        rows = [[column[v] for column in columns] for v in results]
+    else:
+        raise ValueError(f"jacobian expects mode 'reverse' or 'forward', got {mode!r}")
+    return _of_one_kind(rows, nodes, results, known)
 
 
 class PassCounts(NamedTuple):
@@ -263,9 +285,7 @@ def count_passes(outputs: Value | Sequence[Value], inputs: Sequence[Value]) -> P
 def derivative(f: Callable[[Value], SupportsFloat], x: Number, order: int = 1) -> Number:
     """The n-th derivative of a function of one Value at the number x.
 
-    x is wrapped in n nested Values. Each backward pass removes one level: it computes with the
-    Values inside, so its result is a graph that can be differentiated again. If x is a fraction,
-    the result is exact where the operations in f are.
+    If x is a fraction, the result is exact where the operations in f are.
 
     >>> derivative(lambda x: x**3, 2.0), derivative(lambda x: x**3, 2.0, order=2)
     (12.0, 12.0)
@@ -287,23 +307,68 @@ def gradient(f: Callable[..., SupportsFloat], xs: Iterable[Number]) -> list[Numb
 def hessian(f: Callable[..., SupportsFloat], xs: Iterable[Number]) -> list[list[Number]]:
     """The second derivatives of f(*xs): row i, column j holds d^2 f / dx_i dx_j.
 
+    Raises an ArithmeticError if they depend on the order, as those of x ** y do at x = 0, y = 1.
+
     >>> hessian(lambda x, y: x**2 * y, [3.0, 5.0])
     [[10.0, 6.0], [6.0, 0.0]]
     """
-    return jacobian(lambda *leaves: gradient(f, leaves), xs)
+    rows = jacobian(lambda *leaves: gradient(f, leaves), xs)
+    for i, j in combinations(range(len(rows)), 2):
+        one, other = innermost(rows[i][j]), innermost(rows[j][i])
+        if isinstance(one, Real) and not near(float(one), float(other)):
+            got = f"{one:.6g} and {other:.6g} for arguments {i} and {j}, depending on the order"
+            raise ArithmeticError(f"f has no second derivatives at this point: {got}")
+    return rows
+
+
+def _called(f: Callable[..., Any], xs: Iterable[Number]) -> tuple[list[Value], list[Value], Any]:
+    # New leaves, one level above every derivative that is running; these and all that f made; and
+    # what f returned.
+    numbers = [x if isinstance(x, Value) else Value(x).data for x in xs]
+    outer_level, outer_made = running.get()
+    level = 1 + max([outer_level, *map(level_of, numbers)])
+    leaves = [Value(raised(x, level - 1)) for x in numbers]
+    made = [*leaves]
+    outer = running.set((level, made))
+    open_levels.append(None)
+    try:
+        with resumed():
+            return leaves, made, f(*leaves)
+    finally:
+        open_levels.pop()
+        running.reset(outer)
+        if outer_made is not None:
+            outer_made += made
 
 
 def _output(y: Any) -> Value:
     # What a function returned, as a Value; a plain number becomes one that depends on nothing.
-    if is_paused():
-        raise ValueError("no_grad() records no graph: call this outside the no_grad() block")
     if as_number(y) is NotImplemented:
         raise TypeError(f"expected f to return a Value or a number, got {type(y).__name__}")
-    return y if isinstance(y, Value) else Value(y)
+    if not isinstance(y, Value):
+        return as_constant(y)  # type: ignore[no-any-return]
+    if y._chain_rule is unrecorded:
+        raise ValueError("no_grad() records no graph: compute this outside the no_grad() block")
+    return y
 
 
-def _plain(d: Number) -> Number:
-    return float(d) if isinstance(d, int) else d  # a sum without terms, or the adjoint of a root
+def _of_one_kind(
+    rows: list[list[Number]], nodes: Sequence[Value], outputs: list[Value], known: Any
+) -> list[list[Number]]:
+    # The derivatives of outputs at nodes. For a function, `known` are the leaves that it did not
+    # read from outside: they are Values if there are others, else numbers.
+    kind = innermost(nodes[0]) if nodes else 0.0
+    zero = 0 * kind if isinstance(kind, Rational) else 0.0  # a sum without terms is the int 0
+    rows = [[as_number(d, like=zero) for d in row] for row in rows]
+    if known is None:
+        return rows
+    values, known = list(outputs), {*known}
+    while values and not is_paused():
+        graph = topological_order(*values)
+        if not all(v._prev or v.is_constant or v in known for v in graph):
+            return [[d if isinstance(d, Value) else as_constant(d) for d in row] for row in rows]
+        values = [v.data for v in graph if isinstance(v.data, Value)]
+    return [[innermost(d) for d in row] for row in rows]
 
 
 # ---- 4. Checking closures against central differences

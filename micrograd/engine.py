@@ -38,7 +38,7 @@ from micrograd.core import numbers
 from micrograd.core.errors import FAILURES, explained
 from micrograd.core.node import Node, Output, of_leaf, operation, record, reflected, unrecorded
 from micrograd.core.numbers import Number, as_number, power, where
-from micrograd.core.pause import no_grad
+from micrograd.core.pause import no_grad, open_levels
 
 __all__ = ["Value", "no_grad", "topological_order", "where"]
 
@@ -77,7 +77,7 @@ class Value(Node):
         self._chain_rule = of_leaf
         if label:
             self.label = label
-        if self._prev or self.data is NotImplemented:
+        if self._prev or open_levels or self.data is NotImplemented:
             self.check_arguments(data, _children)
 
     # ---- 1. The operations: result and derivatives in one place; a text is the fix in an error
@@ -131,8 +131,8 @@ class Value(Node):
         def _backward(upstream: Number, a: Value, b: Value) -> None:
             x, y = a.data, b.data
             either = abs(x) + abs(y)  # 0 only at 0 ** 0, where the exponent y - 1 would be -1
-            # 0 * either is a 0 of the same kind of number
-            a.grad += y * power(x, where(either > 0, y - 1, 0 * either)) * upstream
+            if not a.is_constant:  # 0 * either is a 0 of the same kind of number
+                a.grad += y * power(x, where(either > 0, y - 1, 0 * either)) * upstream
             nonzero = where(x > 0, x, where(x < 0, x, 1))  # at x = 0: log 1, so that d/db is 0
             b.grad += p * numbers.log(nonzero) * upstream
 
@@ -261,8 +261,9 @@ class Value(Node):
         """The larger of a and b;  d/da = 1 for a > b, 1/2 for a = b, else 0;  d/db = 1 - d/da."""
 
         def _backward(upstream: Number, a: Value, b: Value) -> None:
-            a.grad += where(a.data > b.data, upstream, where(a.data < b.data, 0, upstream / 2))
-            b.grad += where(b.data > a.data, upstream, where(b.data < a.data, 0, upstream / 2))
+            half = numbers.half(upstream)
+            a.grad += where(a.data > b.data, upstream, where(a.data < b.data, 0, half))
+            b.grad += where(b.data > a.data, upstream, where(b.data < a.data, 0, half))
 
         return numbers.maximum(a.data, b.data), _backward
 
@@ -271,8 +272,9 @@ class Value(Node):
         """The smaller of a and b;  d/da = 1 for a < b, 1/2 for a = b, else 0;  d/db = 1 - d/da."""
 
         def _backward(upstream: Number, a: Value, b: Value) -> None:
-            a.grad += where(a.data < b.data, upstream, where(a.data > b.data, 0, upstream / 2))
-            b.grad += where(b.data < a.data, upstream, where(b.data > a.data, 0, upstream / 2))
+            half = numbers.half(upstream)
+            a.grad += where(a.data < b.data, upstream, where(a.data > b.data, 0, half))
+            b.grad += where(b.data < a.data, upstream, where(b.data > a.data, 0, half))
 
         return numbers.minimum(a.data, b.data), _backward
 
@@ -284,7 +286,8 @@ class Value(Node):
         A node can pass its gradient on only when the gradient is complete, that is, after all nodes
         that use it have passed theirs on. So these functions run in reverse topological order. Each
         call resets interior gradients to 0 but adds to the gradients of leaves: a second call adds
-        the same again. `gradient` is the upstream gradient of this node.
+        the same again. `gradient` is the upstream gradient of this node. Gradients are plain
+        numbers: for the derivative of a derivative, use `derivative(f, x, order=2)`.
 
         Raises ArithmeticError or ValueError where a derivative does not exist, and RuntimeError if
         this node was computed under `no_grad()`.
@@ -306,9 +309,16 @@ class Value(Node):
             for node in reversed(order):
                 if node._prev:
                     node._chain_rule(node.grad, *node._prev)  # what node._backward() does
+                elif node.is_frozen:
+                    node.grad = 0  # all contributions have arrived: drop them
         except FAILURES as error:
             # A variable for the new error would be a reference cycle through its traceback.
             raise explained(error, node._op, node._prev, "backward pass")  # noqa: B904
+
+    def zero_grad(self) -> None:
+        """Resets the gradients of this node and of all nodes that it depends on."""
+        for node in topological_order(self):
+            node.grad = 0
 
 
 def topological_order(*roots: Value) -> list[Value]:

@@ -248,3 +248,13 @@ def test_misuse_of_a_batch():
     for use in (len, list, lambda batch: batch[0]):
         with pytest.raises(TypeError, match=r"returns one Value: its results are in batch\.lanes"):
             use(one)
+
+
+def test_some_of_the_results():
+    w = Value(2.0)
+    batch = micrograd.compile(lambda x: [w * x, w + x, w - x])([1.0, 3.0])
+    rest = batch[1:]
+    assert (len(rest), rest.data, rest.lanes.tolist()) == (2, [4.0, 0.0], [[3.0, 1.0], [5.0, -1.0]])
+    for part in (rest[0], rest[-1], rest[::-1][1], batch[:1][0]):
+        part.backward()
+    assert w.grad == 1 + 1 + 1 + 2

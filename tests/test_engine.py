@@ -814,9 +814,11 @@ def test_leaves_and_what_requires_a_gradient():
         unrecorded = x * 3.0
     assert [v.is_leaf for v in (x, y, constant, unrecorded)] == [True, False, True, True]
     assert [v.requires_grad for v in (x, y, constant, unrecorded)] == [True, True, False, False]
-    for name in ("is_leaf", "requires_grad"):
-        with pytest.raises(AttributeError):
-            setattr(x, name, True)
+    with pytest.raises(AttributeError):
+        x.is_leaf = True
+    for result in (y, unrecorded):
+        with pytest.raises(RuntimeError, match="set it on a leaf"):
+            result.requires_grad = False
 
 
 def test_a_node_without_its_operands_is_a_leaf():

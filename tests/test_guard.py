@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import collections
 import dataclasses
 import enum
@@ -103,6 +104,38 @@ def test_edits_one_after_another_and_undone():
 
 
 NUMBERS = {
+    "an attribute that match reads": (
+        "class C: pass\nc = C(); c.rate = 2.0\ndef rate_of(c):\n match c:\n"
+        "  case C(rate=r): return r",
+        "rate_of(c) * x[0]", "c.rate = 5.0",
+    ),
+    "a position that match reads": (
+        "@dataclasses.dataclass\nclass C:\n rate: float\nc = C(2.0)\ndef rate_of(c):\n match c:\n"
+        "  case C(r): return r",
+        "rate_of(c) * x[0]", "c.rate = 5.0",
+    ),
+    "a UserDict": ("d = collections.UserDict(a=2.0)", "d['a'] * x[0]", "d['a'] = 5.0"),
+    "a UserList": ("d = collections.UserList([2.0])", "d[0] * x[0]", "d[0] = 5.0"),
+    "a ChainMap": (
+        "d = collections.ChainMap({}, {'a': 2.0})", "d['a'] * x[0]", "d.maps[1]['a'] = 5.0"
+    ),
+    "an array.array": ("a = array('d', [2.0])", "a[0] * x[0]", "a[0] = 5.0"),
+    "a bytearray": ("a = bytearray([2])", "a[0] * x[0]", "a[0] = 5"),
+    "getattr, the name in a variable": (
+        "c = NS(rate=2.0); name = 'rate'", "getattr(c, name) * x[0]", "c.rate = 5.0"
+    ),
+    "getattr, the name in a list": (
+        "c = NS(rate=2.0); names = ['rate']", "sum(getattr(c, n) for n in names) * x[0]",
+        "c.rate = 5.0",
+    ),
+    "getattr, the name as an argument": (
+        "c = NS(rate=2.0)\ndef get(c, name): return getattr(c, name)", "get(c, 'rate') * x[0]",
+        "c.rate = 5.0",
+    ),
+    "a module in a folder without __init__.py": (
+        "import conf_of_a_test.settings as _, conf_of_a_test as conf", "conf.settings.rate * x[0]",
+        "conf.settings.rate = 5.0",
+    ),
     "a global": ("alpha = 2.0", "alpha * x[0]", "alpha = 5.0"),
     "a Value": ("w = Value(2.0)", "w * x[0]", "w = Value(10.0)"),
     "a list": ("table = [2.0, 3.0]", "table[1] * x[0]", "table[1] = 5.0"),
@@ -232,6 +265,10 @@ def helper_module(monkeypatch, tmp_path):
     module.__file__ = str(tmp_path / "helper_of_a_test.py")
     module.rate = 2.0
     monkeypatch.setitem(sys.modules, "helper_of_a_test", module)
+    folder = tmp_path / "conf_of_a_test"  # no __init__.py
+    folder.mkdir()
+    (folder / "settings.py").write_text("rate = 2.0", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
 
 
 @pytest.mark.usefixtures("helper_module")
@@ -247,6 +284,7 @@ def eager(x): return one * ({formula})
 loss = micrograd.compile(eager)
 """
     known = {"np": np, "NS": types.SimpleNamespace, "X": X, "dataclass": dataclasses.dataclass}
+    known |= {"array": array.array, "dataclasses": dataclasses}
     modules = {m.__name__: m for m in (collections, enum, functools, operator, types, weakref)}
     cell = in_notebook(lines, values=values, **known, **modules)
     assert_current(cell)
@@ -440,6 +478,20 @@ class Frozen:
     @functools.partial(micrograd.compile, executor="numpy")
     def loss(self, x):
         return self.w * x
+
+
+def test_objects_with_slots_have_compiled_methods():
+    @dataclasses.dataclass(slots=True)
+    class Slotted:
+        rate: float
+
+        @micrograd.compile
+        def loss(self, x):
+            return x * self.rate
+
+    objects = [Slotted(float(i)) for i in range(30)]
+    for _ in range(2):
+        assert [thing.loss([1.0]).data for thing in objects] == [*map(float, range(30))]
 
 
 def test_equal_objects_have_separate_compiled_methods():
@@ -733,7 +785,18 @@ def test_random_edits_between_calls_and_steps(seed, effort, record_property):
 
 def test_help_says_what_is_not_watched():
     text = " ".join(micrograd.compiler.function.compile.__doc__.split())
-    for words in ("random numbers", "files", "time", "C code", "vars(module)", "globals()", "-0.0"):
+    for words in (
+        "random numbers",
+        "pandas",
+        "ConfigParser",
+        "modules without a file",
+        "files",
+        "time",
+        "C code",
+        "vars(module)",
+        "globals()",
+        "-0.0",
+    ):
         assert words in text
     for words in (
         "runs only while it is recorded",

@@ -363,7 +363,8 @@ def test_derivatives_by_parameters_of_a_compiled_function():
     assert local_derivatives(a * a) == (2.0, 2.0)
     assert (a.grad, b.grad) == (0.0, 0.0)
     check_gradients(lambda x, y: x * y.tanh() + a * x, [2.0, 3.0])
-    assert hessian(lambda x, y: x * x * y * a, [2.0, 3.0]) == [[12.0, 8.0], [8.0, 0.0]]
+    with micrograd.no_grad():
+        assert hessian(lambda x, y: x * x * y * a, [2.0, 3.0]) == [[12.0, 8.0], [8.0, 0.0]]
     assert jacobian([a * b, a / b], [a, b])[0] == [3.0, 2.0]
     assert micrograd.jvp(a * b, {a: 1.0}) == 3.0
     (a * b).backward()

@@ -7,8 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from micrograd.core.pause import is_paused, open_blocks
-from micrograd.core.tracing import resumed
+from micrograd.core.pause import is_paused, open_blocks, resumed
 from micrograd.engine import Value, no_grad
 
 

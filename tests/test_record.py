@@ -293,3 +293,43 @@ def test_the_collector_is_as_before_after_a_program_is_built(is_enabled):
         assert gc.isenabled() == is_enabled
     finally:
         (gc.enable if before else gc.disable)()
+
+
+def test_a_recorded_number_that_is_kept_says_what_it_is():
+    class Remembering(Module):
+        def __init__(self):
+            self.w = Value(0.5)
+
+        def __call__(self, x):
+            self.out = (self.w * x).tanh()
+            return self.out * 2
+
+    model = Remembering()
+    compiled = micrograd.compile(model, executor="numpy")
+    compiled([1.0]).backward()
+    gradient = model.w.grad
+    uses = [
+        *(lambda: model.out.item(), lambda: f"{model.out:.3f}", lambda: math.exp(model.out.data)),
+        *(lambda: model.out.backward(), lambda: (model.out + model.w).backward()),
+        *(lambda: model.out > 0, lambda: model.out.data > 0, lambda: model.out.relu()),
+    ]
+    for use in uses:
+        with pytest.raises(TraceError, match="recorded while a function was compiled"):
+            use()
+        assert model.w.grad == gradient
+    assert repr(model.out.data) == "a number recorded by a compiled function"
+    model(1.0).backward()  # a call of the original computes it
+    assert model.out.item() == pytest.approx(math.tanh(0.5))
+
+
+def test_an_update_in_place_in_a_compiled_function_is_refused():
+    w = Value(2.0)
+
+    def moved(x):
+        p = w
+        p -= 1.0
+        return p * x
+
+    with no_grad(), pytest.raises(ValueError, match="by -=: write p = p - "):
+        micrograd.compile(moved)([1.0])
+    assert w.data == 2.0

@@ -3,6 +3,7 @@
 import itertools
 import math
 import random
+from collections import Counter
 from operator import neg
 
 import numpy as np
@@ -20,9 +21,9 @@ from compiled import (
 from operations import TABLE
 
 import micrograd
-from micrograd import Value, no_grad, take, where
+from micrograd import Value, no_grad, take, values, where
 from micrograd.core.node import operation, operations
-from micrograd.losses import binary_cross_entropy, cross_entropy, hinge, squared_error
+from micrograd.losses import binary_cross_entropy_with_logits, cross_entropy, hinge, squared_error
 from micrograd.nn import Linear, Module, Sequential
 
 pytestmark = pytest.mark.usefixtures("executor")
@@ -371,7 +372,7 @@ def test_value_to_the_power_of_a_value():
 LOSSES = {
     "hinge": (hinge, [1.0, -1.0]),
     "squared error": (squared_error, [0.5, -2.0]),
-    "binary cross-entropy": (binary_cross_entropy, [0, 1]),
+    "binary cross-entropy": (binary_cross_entropy_with_logits, [0, 1]),
 }
 
 
@@ -407,7 +408,9 @@ def test_extreme_logits():
     w = Value(1000.0)
 
     def loss(x, label):
-        return cross_entropy([w * x, -w * x, w], label) + binary_cross_entropy(w * x, label / 2)
+        return cross_entropy([w * x, -w * x, w], label) + binary_cross_entropy_with_logits(
+            w * x, label / 2
+        )
 
     assert_agrees(loss, [w], [1.0, -1.0, 1.0, 0.5], [0, 1, 2, 2])
 
@@ -509,7 +512,7 @@ def test_the_number_of_examples_changes_no_result():
 
     def loss(x, y):
         penalty = 1e-3 * sum(p * p for p in model.parameters())
-        return binary_cross_entropy(model(x), y) + penalty
+        return binary_cross_entropy_with_logits(model(x), y) + penalty
 
     compiled = micrograd.compile(loss)
     parts = [by_batch(compiled(xs[i : i + 500], ys[i : i + 500]), model.parameters())
@@ -540,3 +543,33 @@ def test_an_operation_that_is_added_runs_on_a_plain_input():
         assert w.grad == 2 * 3.0 * (1.0 + 4.0) / 2
     finally:
         del Value.squared, operations["squared"]
+
+
+TABLES = {
+    "rows of Values": (values([[1.0, 2.0], [3.0, 4.0]]), lambda row: (row + row * 2)[1]),
+    "rows of numbers": (np.array([[1.0, 2.0], [3.0, 4.0]]), lambda row: (row + row * 2)[1]),
+    "rows in a list": ([[1.0, 2.0], [3.0, 4.0]], lambda row: (row + row)[3]),
+    "tuples": ([(1.0, 2.0), (3.0, 4.0)], lambda row: (row + row)[3]),
+    "matrices": (values(np.arange(8.0).reshape(2, 2, 2)), lambda table: (table @ np.ones(2))[1]),
+    "a dict": ({1: 10.0, 0: 2.0}, lambda entry: entry),
+    "a Counter": (Counter({1: 10, 0: 2}), lambda entry: entry),
+}
+
+
+@pytest.mark.parametrize(("table", "use"), TABLES.values(), ids=TABLES)
+def test_take_compiled_is_take_as_it_is(table, use):
+    w = Value(3.0)
+
+    def f(i):
+        return use(take(table, i)) * w
+
+    assert micrograd.compile(f)([0, 1]).lanes.tolist() == [f(0).data, f(1).data]
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_zero_times_infinity_is_nan_for_any_number_of_examples(n):
+    ws = [Value(0.5), Value(1.0), Value(2.0)]
+    loss = micrograd.compile(lambda x, y: sum(w * xi for w, xi in zip(ws, x, strict=True)) * y)
+    loss([[math.inf, 1.0, 2.0]] * n, [0.0] * n).backward()
+    assert math.isnan(ws[0].grad)
+    assert [w.grad for w in ws[1:]] == [0.0, 0.0]

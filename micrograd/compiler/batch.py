@@ -63,9 +63,13 @@ class Batch:
             raise TypeError("the function returns one Value: its results are in batch.lanes")
         return len(self.data)
 
-    def __getitem__(self, i: int) -> Batch:
-        chosen = range(len(self))[i]
-        return Batch(self.n, self.data[i], self.lanes[:, i], lambda _: self._gradients_of(chosen))
+    def __getitem__(self, i: int | slice) -> Batch:
+        chosen: Any = range(len(self))[i]
+
+        def gradients_of(k: int) -> tuple[Row, Array]:
+            return self._gradients_of(chosen[k] if isinstance(i, slice) else chosen)
+
+        return Batch(self.n, self.data[i], self.lanes[:, i], gradients_of)
 
     __array_ufunc__ = None  # arithmetic would leave the graph
 

@@ -99,6 +99,7 @@ class Compiled:
         self._asked_for = executor
         self._cache = _Cache()
         self._caches: dict[int, _Cache] = {}  # of methods, by the id of their object
+        self._kept: dict[int, object] = {}  # by id: those of these objects that are kept alive
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         update_wrapper(self, function, updated=())
 
@@ -286,7 +287,7 @@ class Compiled:
     def _recorded(self, shapes: Shapes, output: int, known: Sequence[Value]) -> Program:
         try:
             program = Program(self.function, shapes, self.executor, output, known)
-            self._cache.guard = Guard(self.function)
+            self._cache.guard = Guard(self.function, program.parameters)
             return program
         except Exception as error:
             given = ", ".join(
@@ -398,7 +399,13 @@ class Compiled:
         method = Compiled(self.function.__get__(owner, kind), self._asked_for)
         # Its cache lives as long as the object. In a WeakKeyDictionary, equal objects share one.
         if id(owner) not in self._caches:
-            weakref.finalize(owner, self._caches.pop, id(owner), None)
+            try:
+                weakref.finalize(owner, self._caches.pop, id(owner), None)
+            except TypeError:  # it has slots and no weak references: keep the last ones alive
+                self._kept[id(owner)] = owner
+                if len(self._kept) > OFTEN:
+                    oldest = next(iter(self._kept))
+                    del self._kept[oldest], self._caches[oldest]
         method._cache = self._caches.setdefault(id(owner), method._cache)
         return method
 
@@ -451,14 +458,17 @@ def compile(*function: Any, executor: str = "") -> Any:
 
     Watched are the names that your functions read (globals, closures, defaults), and what is
     reached through them: attributes and methods of objects, of their classes and of your modules;
-    lists, dicts, sets and tuples; arrays, by content. Not watched, and fixed when the function is
-    recorded, are random numbers, files, the time, numbers read by C code (context variables,
-    tensors of other libraries), generators, labels and gradients of Values (a gradient reads as 0),
-    and whatever code reaches in a roundabout way: code that computes names (`eval`, `globals()`,
+    lists, dicts, sets and tuples; arrays, by content. Random numbers that the function draws from a
+    generator that was there before are an error: pass them as an argument. Not watched, and fixed
+    when the function is recorded, are files, the time, random numbers of the operating system,
+    numbers read by C code (context variables, tensors of other libraries, tables of pandas),
+    ConfigParser and other objects of the standard library, modules without a file (as of
+    `types.ModuleType`), generators, labels and gradients of Values (a gradient reads as 0), and
+    whatever code reaches in a roundabout way: code that computes names (`eval`, `globals()`,
     `vars`, `attrgetter`, `getattr` with a name that is put together), metaclasses, a replaced
-    `__class__` or `__dict__`, weak references, views of dicts and their order, bytearrays, slots
-    filled later, attributes added to a Value later, functions and classes of installed packages,
-    and entries written into `vars(module)` directly.
+    `__class__` or `__dict__`, weak references, views of dicts and their order, slots filled later,
+    attributes added to a Value later, functions and classes of installed packages, and entries
+    written into `vars(module)` directly.
 
     The function runs only while it is recorded: what it changes outside, such as a counter of its
     calls, it changes only then. `clear()` forces a new recording. It is also needed if a number is

@@ -33,7 +33,8 @@ import dis
 import gc
 import os
 import sys
-from collections import deque
+from array import array
+from collections import ChainMap, UserDict, UserList, deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache, partial
 from operator import attrgetter, call, is_, itemgetter
@@ -49,7 +50,9 @@ from typing import Any
 
 import numpy as np
 
+from micrograd.compiler.generators import is_generator
 from micrograd.compiler.parameters import class_of
+from micrograd.core.node import Node
 from micrograd.engine import Value
 from micrograd.module import Module
 from micrograd.optim import Optimizer
@@ -62,6 +65,7 @@ PLAIN = {
 }
 CONTAINERS = (list, dict, set, deque, tuple, frozenset)
 EQUAL_IF_PARTS_ARE = {*PLAIN, *CONTAINERS}
+WRAPPERS = UserDict, UserList, ChainMap  # their items are in an attribute
 
 # Bytecode instructions that load something by name, and what they load.
 LOADS = {
@@ -97,12 +101,16 @@ class Guard:
 
     Attributes:
         values: the leaves of graphs that it may use: its parameters are among them.
+        generators: the generators of random numbers that it may use.
         reads_optimizer: whether it reads an attribute of an optimizer, such as `lr`.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], parameters: Sequence[Value] = ()) -> None:
         walk = _Walk(function)
         self.values, self.reads_optimizer = walk.values, walk.reads_optimizer
+        self.generators = walk.generators
+        self._leaves = {*walk.values, *parameters}
+        self._freezes, self._frozen = Node.freezes, self._frozen_leaves()
         self._containers = walk.containers
         self._copies = [container.copy() for container in walk.containers]
         self._functions = walk.functions
@@ -118,6 +126,11 @@ class Guard:
                 return False
             if [*map(call, *self._reads)] != self._expected:
                 return False
+            if self._freezes != Node.freezes:
+                freezes = Node.freezes
+                if self._frozen_leaves() != self._frozen:
+                    return False
+                self._freezes = freezes
             if self._edits != Module.edits:
                 edits = Module.edits
                 if [*map(call, *self._of_modules)] != self._expected_of_modules:
@@ -126,6 +139,9 @@ class Guard:
             return True
         except Exception:  # a name has been deleted, or a number has become an array
             return False
+
+    def _frozen_leaves(self) -> set[Value]:
+        return {v for v in self._leaves if not v.requires_grad}
 
 
 def _results(reads: Sequence[Read]) -> tuple[Any, list[Any]]:
@@ -141,6 +157,7 @@ class _Walk:
         values: Values that are leaves.
         containers: what may get other items, and == tells.
         functions: what may get other code.
+        generators: of random numbers.
         reads, of_modules: functions and their arguments, whose results must not change. Those of
             modules need not be compared unless an attribute of some module is set.
         reads_optimizer: whether an attribute of an optimizer is among the reads.
@@ -150,10 +167,13 @@ class _Walk:
         self.values: list[Value] = []
         self.containers: list[Any] = []
         self.functions: list[FunctionType] = []
+        self.generators: list[Any] = []
         self.reads: list[Read] = []
         self.of_modules: list[Read] = []
         self.reads_optimizer = False
         self._names: set[str] = set()  # attribute names that code loads
+        self._texts: set[str] = set()  # what may be such a name in a call of getattr
+        self._calls_getattr = False
         # Namespaces of functions and objects by id, the names that code loads, and the object.
         self._namespaces: dict[int, tuple[Any, set[str], Any]] = {}
         self._python_modules: list[ModuleType] = []
@@ -165,10 +185,14 @@ class _Walk:
         while known != (known := (len(self._seen), len(self._names))):
             while self._waiting:
                 self._visit(self._waiting.popleft())
+            if self._calls_getattr:
+                self._names |= self._texts
             self._follow_attributes()
         self._remember()
 
     def _visit(self, thing: Any) -> None:
+        if type(thing) is str and thing.isidentifier():
+            self._texts.add(thing)
         if type(thing) in PLAIN or id(thing) in self._seen:
             return
         self._seen[id(thing)] = thing
@@ -182,14 +206,22 @@ class _Walk:
         elif isinstance(thing, FunctionType):
             self._visit_function(thing)
         elif isinstance(thing, ModuleType):
-            self._python_modules += [] if _is_installed(vars(thing).get("__file__")) else [thing]
+            # a folder without an __init__.py has a path instead of a file
+            file = vars(thing).get("__file__") or next(iter(vars(thing).get("__path__", ())), None)
+            self._python_modules += [] if _is_installed(file) else [thing]
         elif isinstance(thing, type):
             self._classes[thing] = True
         elif isinstance(thing, np.ndarray):
             self.reads.append((_content, thing))
             self._waiting += thing.ravel().tolist() if thing.dtype.hasobject else []
             self._objects.append(thing)
+        elif isinstance(thing, (array, bytearray)):
+            self.reads.append((bytes, thing))
         else:
+            if isinstance(thing, WRAPPERS):
+                self._read(vars(thing), vars(thing), thing)
+            if is_generator(thing):
+                self.generators.append(thing)
             if isinstance(thing, CONTAINERS):
                 self._waiting += _elements_of(thing)
                 if not isinstance(thing, (tuple, frozenset)):
@@ -204,6 +236,8 @@ class _Walk:
     def _visit_function(self, function: FunctionType) -> None:
         loaded = _loaded(function.__code__)
         self._names.update(loaded["attributes"])
+        self._texts.update(loaded["texts"])
+        self._calls_getattr |= not {"getattr", "hasattr"}.isdisjoint(loaded["globals"])
         self._waiting.append(vars(function).get("__wrapped__"))
         cells = [cell for cell in function.__closure__ or () if _is_filled(cell)]
         self._waiting += [cell.cell_contents for cell in cells]
@@ -234,6 +268,8 @@ class _Walk:
             left_out = SHOWING if creates else SHOWING | CREATION
             for base in _bases_of(kind):
                 for name, thing in vars(base).items():
+                    if name == "__match_args__":
+                        self._names.update(thing)
                     if name in self._names or (name.startswith("__") and name not in left_out):
                         self._waiting.append(thing)
 
@@ -316,7 +352,7 @@ def _items(container: Any) -> tuple[Any, ...]:
 def _loaded(code: CodeType) -> dict[str, dict[str, None]]:
     # The names that a piece of code loads.
     names: dict[str, dict[str, None]] = {kind: {} for kind in LOADS.values()}  # ordered sets
-    texts: list[str] = []
+    names["texts"] = {}
     waiting = [code]
     while waiting:
         code = waiting.pop()
@@ -324,9 +360,11 @@ def _loaded(code: CodeType) -> dict[str, dict[str, None]]:
         for step in dis.get_instructions(code):
             if kind := LOADS.get(step.opname):
                 names[kind][step.argval] = None
-        texts += [c for c in code.co_consts if isinstance(c, str) and c.isidentifier()]
-    if not {"getattr", "hasattr"}.isdisjoint(names["globals"]):
-        names["attributes"].update(dict.fromkeys(texts))
+            if step.opname == "MATCH_CLASS":  # the names in `case Point(x=0)` are a constant
+                tuples = [c for c in code.co_consts if isinstance(c, tuple)]
+                names["attributes"].update((text, None) for c in tuples for text in c)
+        texts = [c for c in code.co_consts if isinstance(c, str) and c.isidentifier()]
+        names["texts"].update(dict.fromkeys(texts))
     return names
 
 

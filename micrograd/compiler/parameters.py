@@ -85,6 +85,25 @@ class Redirected:
     data = property(lambda p: _get(p, "data"), lambda p, x: _set(p, "data", x))
     grad = property(lambda p: _get(p, "grad"), lambda p, x: _set(p, "grad", x))
 
+    @property
+    def requires_grad(self: Any) -> bool:
+        """As of any Value; a frozen one is in no row, so rows are made anew."""
+        return Node.requires_grad.fget(self)  # type: ignore[attr-defined,no-any-return]
+
+    @requires_grad.setter
+    def requires_grad(self: Any, wanted: bool) -> None:
+        """Freezes this leaf, or undoes that."""
+        Node.requires_grad.fset(self, wanted)  # type: ignore[attr-defined]
+        if storage := _storage_of(self):
+            storage.is_outdated = True
+
+    def __isub__(self: Any, other: Any) -> Any:
+        if is_recording():
+            raise ValueError(
+                "the function changes a Value by -=: write p = p - ..., which makes a new one"
+            )
+        return Node.__isub__(self, other)
+
     def __new__(cls, *arguments: Any, **named: Any) -> Any:
         """A new Value, as in `type(p)(1.0)`; it is an ordinary one."""
         return _original(cls)(*arguments, **named)
@@ -96,7 +115,9 @@ class Redirected:
 
     @staticmethod
     def row_of(parameters: Sequence[Any]) -> Row | None:
-        """The row of these parameters, adjacent in storage; None if some number is not a float."""
+        """The row of these parameters, adjacent; None if one is frozen, or not a float."""
+        if not all(getattr(p, "requires_grad", True) for p in parameters):
+            return None
         try:
             shared_row(parameters)
             in_order = sorted(parameters, key=lambda p: data_slot.__get__(p)[1])

@@ -82,6 +82,7 @@ class Program:
             found = recorded(function, shapes, output, known)
             result = found.results[output]
             mean, *means = averaged(found.recording, [result, *found.gradients])
+            found.recording.end()
             self.instructions = found.recording.instructions
             self.is_list, self.n_results = found.is_list, len(found.results)
             wanted = found.results if self.is_list else [mean, *means, result]

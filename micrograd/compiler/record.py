@@ -18,17 +18,20 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from micrograd.compiler.generators import check_unused, states_of
 from micrograd.compiler.guard import Guard
 from micrograd.compiler.parameters import recorded_as
 from micrograd.compiler.simplify import CONDITIONS, Simplified
 from micrograd.core.naming import distinct
 from micrograd.core.node import unrecorded
 from micrograd.core.numbers import as_number
-from micrograd.core.tracing import Traced, resumed
+from micrograd.core.pause import resumed
+from micrograd.core.tracing import Traced
 from micrograd.engine import Value, topological_order
 
 Shape = tuple[int, ...]
@@ -73,10 +76,12 @@ def recorded(
     Raises:
         TypeError: the function does not return Values or numbers.
         ValueError: the function uses a result that was computed before the call, changes the data
-            of a Value, or creates and keeps new Values on every call.
+            of a Value, creates and keeps new Values on every call, or draws random numbers.
         TraceError: the function needs the value of a traced number, as `if x > 0` does.
     """
-    candidates = dict.fromkeys([*known, *Guard(function).values])
+    guard = Guard(function)
+    candidates = dict.fromkeys([*known, *guard.values])
+    states = states_of(guard.generators)
     before: set[Value] = set()
     new: list[Value] = []
     # Gradients are recorded even inside no_grad(), which matters only when the program runs.
@@ -92,13 +97,18 @@ def recorded(
             are_made_in_each_call = bool(new) and not any(p in new for p in found.parameters)
             new = [v for v in met if v not in candidates and v not in before]
             if not new or are_made_in_each_call:
-                return found
+                break
+            found.recording.end()
             candidates.update(dict.fromkeys(v for v in new if not v._prev))
             before.update(v for v in new if v._prev)
-    raise ValueError(
-        "the function creates and keeps new Values on every call: create its parameters once, "
-        "outside"
-    )
+        else:
+            raise ValueError(
+                "the function creates and keeps new Values on every call: create its parameters "
+                "once, outside"
+            )
+        again = partial(_attempt, function, shapes, output, candidates, known, before)
+        check_unused(states, function, again)
+    return found
 
 
 def _attempt(
@@ -112,6 +122,22 @@ def _attempt(
     # Records the function; the candidates may turn out to be its parameters. Also returns weak
     # references to the other Values in the graph, which is freed when `_attempt` returns.
     recording = Simplified()
+    try:
+        return _on(recording, function, shapes, output, candidates, known, before)
+    except BaseException:
+        recording.end()
+        raise
+
+
+def _on(
+    recording: Simplified,
+    function: Callable[..., Any],
+    shapes: Sequence[Shape],
+    output: int,
+    candidates: Collection[Value],
+    known: Sequence[Value],
+    before: Collection[Value],
+) -> tuple[Recorded, list[weakref.ref[Value]]]:
     arguments = [_nested(shape, recording.input) for shape in shapes]
     with recorded_as(candidates, recording.parameter) as numbers:
         results, is_list = _results(function(*arguments))

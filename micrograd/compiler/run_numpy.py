@@ -211,7 +211,9 @@ class NumPyRun:
         """Adds the step for a product of two matrices, or of two stacks of matrices."""
         while out.ndim > 2 and len(out) == 1:  # a stack of one
             a, b, out = (x[0] if x.ndim == out.ndim else x for x in (a, b, out))
-        if out.ndim == 2:
+        if a.shape[-1] == 1:  # dot would skip a factor of 0, also before an infinity
+            self._step(np.multiply, a, b, out)
+        elif out.ndim == 2:
             self._step(a.dot, b, out)
         else:
             self._step(np.matmul, a, b, out)

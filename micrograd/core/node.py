@@ -9,15 +9,16 @@ converted, copied and printed.
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
-from operator import ge, gt, le, lt
+from itertools import count
+from operator import ge, gt, is_, le, lt
 from types import SimpleNamespace
 from typing import Any, NoReturn, Protocol, SupportsFloat, TypeVar, overload
 
 from micrograd.core.errors import FAILURES, advice, explained, misuse
 from micrograd.core.numbers import Number, as_number
-from micrograd.core.pause import is_paused, open_blocks
+from micrograd.core.pause import is_paused, open_blocks, running
 
 Output = tuple[Number, Any]  # the data of a result, and its _backward
 N = TypeVar("N", bound="Node")
@@ -25,6 +26,7 @@ N = TypeVar("N", bound="Node")
 operations: dict[str, Callable[..., Any]] = {}  # the key is the `_op` of the results
 _new = object.__new__
 Value: Any = None  # the class: constants and results are of it, also beside a subclass
+_freezes = count(1)
 _known_kinds: set[type] = set()  # types of results that are known to be numbers
 
 # ---- 1. Recording
@@ -104,9 +106,59 @@ def _checked(node: N, compute: Callable[..., Output]) -> N:
             return record(node._op, compute, *operands)  # type: ignore[no-any-return]
         if not isinstance(data, Node):
             _known_kinds.add(type(node.data))
+        elif not all(map(is_, operands, of_one_level := _raised(operands))):
+            return record(node._op, compute, *of_one_level)  # type: ignore[no-any-return]
     if open_blocks and is_paused():  # some block is open: is it one of ours?
         node._op, node._prev, node._chain_rule = "", (), unrecorded
     return node
+
+
+def _raised(operands: Sequence[N]) -> list[N]:
+    # The operands, brought to the same level: see `level_of`. A plain number has no gradient.
+    level = max(map(level_of, operands))
+    return [a if a._chain_rule is constant else raised(a, level) for a in operands]
+
+
+def raised(x: Number, level: int) -> Any:
+    """A Value of at least this level: x, or a constant whose data is x, so that gradients reach x.
+
+    >>> from micrograd.engine import Value
+    >>> w = Value(3.0)
+    >>> raised(w, 1).data is w, level_of(raised(2.0, 1))
+    (True, 1)
+    """
+    while level_of(x) < level:
+        x = as_constant(x)
+    return x
+
+
+def level_of(x: Number) -> int:
+    """How many Values are nested in x: -1 for a plain number, 0 for a Value of a plain number.
+
+    Each derivative of a function computes on a level of its own (see `derivatives.py`).
+    """
+    level = -1
+    while isinstance(x, Node):
+        level, x = level + 1, x.data
+    return level
+
+
+def as_constant(number: Number) -> Any:
+    """A leaf that holds a number and gets no gradient."""
+    node = _new(Value)
+    node.data, node.grad, node._op = number, 0, ""
+    node._prev, node._chain_rule = (), constant
+    return node
+
+
+def as_value(x: Any) -> Any:
+    """The Value x, also one in an array without axes; a number becomes a leaf."""
+    x = x if isinstance(x, Node) else _element(x)
+    return x if isinstance(x, Node) else Value(x)
+
+
+def _element(x: Any) -> Any:
+    return x.item() if getattr(x, "shape", None) == () and hasattr(x, "item") else x
 
 
 def as_operand(x: Number, beside: Node, op: str = "") -> Any:
@@ -119,14 +171,14 @@ def as_operand(x: Number, beside: Node, op: str = "") -> Any:
     if beside.data is beside:
         raise misuse(beside) or RecursionError
     if type(x) is not float:
+        if isinstance(element := _element(x), Node):
+            return element
         x = as_number(x, like=innermost(beside.data))
     if x is NotImplemented:
         if op.isidentifier():
             raise TypeError(f"{op} expects a Value or a number as its second operand")
         return x
-    node = Value(0.0)
-    node.data, node._chain_rule = x, constant
-    return node
+    return as_constant(x)
 
 
 def reflected(forward: Callable[[Any, Any], Any]) -> Callable[[N, SupportsFloat], N]:
@@ -145,6 +197,10 @@ def of_leaf(upstream: Number, *operands: object) -> None:
 
 def constant(upstream: Number, *operands: object) -> None:
     """The `_backward` of a leaf made from a plain number, such as the 2 in `2 * x`."""
+
+
+def frozen(upstream: Number, *operands: object) -> None:
+    """The `_backward` of a leaf with `requires_grad = False`."""
 
 
 def unrecorded(upstream: Number, *operands: object) -> None:
@@ -180,15 +236,24 @@ class Node:
     _prev: tuple[Any, ...]
     _op: str
     _chain_rule: Callable[..., None]
+    freezes = 0  # changes whenever requires_grad of a leaf is set; compiled functions check it
 
     def __init_subclass__(cls) -> None:
         global Value
         Value = Value or cls  # class Value is the first
 
     def check_arguments(self, data: object, operands: object) -> None:
-        """Raises a TypeError if what the constructor got is not a number, or are not Values."""
+        """Raises a TypeError if what the constructor got is not a number, or are not Values.
+
+        It also tells the derivative whose function runs, if any, that this Value was made there.
+        """
+        if (new := running.get()[1]) is not None:
+            new.append(self)
         if self.data is NotImplemented:
-            got = f"{type(data).__name__} {data!r:.40}: use float(), or values(...) for an array"
+            fix = "use float(), or values(...) for an array"
+            if isinstance(_element(data), Node):
+                fix = "it holds a Value already: use its .item()"
+            got = f"{type(data).__name__} {data!r:.40}: {fix}"
             raise TypeError(f"a Value holds one real number, got {got}")
         if not all(isinstance(operand, Node) for operand in self._prev):
             fix = f"use label={operands!r}" if isinstance(operands, str) else "use Value(x)"
@@ -219,10 +284,27 @@ class Node:
     def _backward(self, function: Callable[[], None]) -> None:
         self._chain_rule = Own(function)
 
-    # As in PyTorch. Constants and results computed under no_grad() do not require a gradient.
     is_leaf = property(lambda v: not v._prev)
     is_constant = property(lambda v: v._chain_rule is constant)
-    requires_grad = property(lambda v: v._chain_rule not in (constant, unrecorded))
+    is_frozen = property(lambda v: v._chain_rule is frozen)
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether it gets a gradient, as in PyTorch; False freezes a leaf, True undoes that.
+
+        Constants and results computed under no_grad() do not require a gradient, either.
+        """
+        return self._chain_rule not in (constant, frozen, unrecorded)
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        """Freezes this leaf, or undoes that."""
+        if self._prev or self._chain_rule is unrecorded:
+            reason = "requires_grad of a result follows from its operands and cannot be set"
+            raise RuntimeError(f"{reason}: set it on a leaf, or use .detach()")
+        if wanted != self.requires_grad and (wanted or not self.is_constant):
+            self._chain_rule = of_leaf if wanted else frozen
+            Node.freezes = next(_freezes)
 
     def item(self) -> float:
         """The number as a float."""
@@ -252,6 +334,8 @@ class Node:
 
     def __pos__(self: N) -> N:
         return self
+
+    conjugate = __pos__  # NumPy asks for it in norms and variances
 
     def __float__(self) -> NoReturn:
         fix = "use .item() for the number, or .exp() instead of math.exp"

@@ -28,7 +28,10 @@ def as_number(x: Number, like: Number = 0.0) -> Number:
     (1.0, Fraction(2, 1), 2, NotImplemented)
     """
     if getattr(x, "shape", None) == ():  # a NumPy scalar or a zero-dimensional array
-        x = NotImplemented if getattr(x, "mask", False) else x.item()  # masked: it is missing
+        missing = getattr(x, "mask", False)
+        x = x.item()
+        if missing or hasattr(x, "detach"):  # a Value in an array is not a number
+            x = NotImplemented
     if isinstance(x, Integral) and not isinstance(like, float):
         is_fraction = isinstance(like, Rational)
         return int(x) + 0 * like if is_fraction else int(x)
@@ -97,6 +100,11 @@ def _extreme(name: str, wins: Callable[[Any, Any], Any]) -> Callable[[Number, Nu
 
 
 maximum, minimum = _extreme("maximum", operator.gt), _extreme("minimum", operator.lt)
+
+
+def half(x: Number) -> Number:
+    """Half of x; of the int 0 the int 0, because 0.0 would round a fraction added to it."""
+    return 0 if type(x) is int and not x else x / 2
 
 
 def power(x: Number, y: Number) -> Number:

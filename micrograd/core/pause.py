@@ -1,9 +1,9 @@
-"""`no_grad`, which pauses the recording of operations."""
+"""`no_grad`, which pauses the recording of operations; and which derivatives are running."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import ContextDecorator
+from collections.abc import Callable, Iterator
+from contextlib import ContextDecorator, contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
@@ -13,6 +13,9 @@ IN_PARTS = 0x20 | 0x80 | 0x200  # flags of code: generator, coroutine, asynchron
 open_blocks: list[None] = []  # one for each open block of all threads; if empty, nothing is paused
 paused: ContextVar[int] = ContextVar("number of blocks around the calling code", default=0)
 is_paused = paused.get
+open_levels: list[None] = []  # one for each function of all threads that is being differentiated
+# The level of the innermost one, and the Values that were made while it ran (see derivatives.py).
+running: ContextVar[tuple[int, list[Any] | None]] = ContextVar("derivative", default=(0, None))
 
 
 class no_grad(ContextDecorator):  # noqa: N801  # as in PyTorch
@@ -45,3 +48,14 @@ class no_grad(ContextDecorator):  # noqa: N801  # as in PyTorch
                 "async function: write `with no_grad():` inside it, where nothing yields or waits"
             )
         return super().__call__(function)
+
+
+@contextmanager
+def resumed() -> Iterator[None]:
+    """A block in which operations are recorded, even inside `no_grad()`."""
+    before = paused.get()
+    paused.set(0)
+    try:
+        yield
+    finally:
+        paused.set(before)

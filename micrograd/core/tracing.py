@@ -20,15 +20,14 @@ from __future__ import annotations
 import numbers
 import operator
 import os
+import random
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn, SupportsIndex
 
 from micrograd.core import node
 from micrograd.core.node import Node, Output, as_operand, operations, record
 from micrograd.core.numbers import Number, as_number
-from micrograd.core.pause import paused
 
 
 class Instruction(NamedTuple):
@@ -42,8 +41,15 @@ class Instruction(NamedTuple):
 class Recording:
     """A growing list of `instructions`."""
 
+    has_ended = False
+
     def __init__(self) -> None:
         self._steps: list[Instruction] = []
+
+    def end(self) -> None:
+        """Makes every later operation on the numbers of this recording an error."""
+        self.has_ended = True
+        self.__dict__.update(record=_outlived, add=_outlived)
 
     @property
     def instructions(self) -> Sequence[Instruction]:
@@ -82,6 +88,13 @@ class TraceError(TypeError):
     """Raised if a program asks for the value of a traced number, as `if x > 0` does."""
 
 
+def _outlived(*_: object) -> NoReturn:
+    raise TraceError(
+        "this number was recorded while a function was compiled, and has no value; the function "
+        "stored it: return it from the function, or call the original function to compute it"
+    )
+
+
 def _unary(op: str) -> Callable[[Traced], Traced]:
     return lambda x: Traced(x.recording, x.recording.add(op, (x.place,)))
 
@@ -101,16 +114,21 @@ def _reflected(op: str) -> Callable[[Traced, Number], Number]:
 
 
 def _refuses(what: str, remedy: str) -> Callable[..., NoReturn]:
-    def method(*_: object) -> NoReturn:
-        raise TraceError(f"a traced number does not support {what}, at {_users_line()}: {remedy}")
+    def method(x: Traced, *_: object) -> NoReturn:
+        if x.recording.has_ended:
+            _outlived()
+        raise TraceError(
+            f"a traced number does not support {what}, at {users_line(sys._getframe())}: {remedy}"
+        )
 
     return method
 
 
-def _users_line() -> str:
-    frame: Any = sys._getframe()
-    files = __file__, getattr(sys.modules.get("numpy"), "__file__", __file__)  # np.sum calls us
-    not_the_users = tuple(os.path.dirname(file) + os.sep for file in files)
+def users_line(frame: Any) -> str:
+    """The file and line from which this package, NumPy or Python's `random` was called."""
+    numpy = getattr(sys.modules.get("numpy"), "__file__", __file__)  # np.sum calls us
+    files = os.path.dirname(__file__), numpy
+    not_the_users = (*(os.path.dirname(file) + os.sep for file in files), random.__file__)
     while frame.f_back and frame.f_code.co_filename.startswith(not_the_users):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}, line {frame.f_lineno}"
@@ -185,8 +203,14 @@ class Traced:
 
     def take(self, table: Sequence[Any]) -> Any:
         """`table[self]`; a Value if the table contains Values, a row if it contains rows."""
+        table = [table[i] for i in range(len(table))]  # of a dict, not the keys
         if all(hasattr(entry, "__len__") for entry in table):
-            return [self.take(column) for column in zip(*table, strict=True)]
+            row, columns = table[0], [self.take(column) for column in zip(*table, strict=True)]
+            if not hasattr(row, "dtype"):
+                return tuple(columns) if isinstance(row, tuple) else columns
+            array = row.astype(object)
+            array[...] = columns
+            return array
         if not any(isinstance(entry, Node) for entry in table):
             return self.recording.record("take", self, *table)
 
@@ -212,23 +236,14 @@ class Traced:
     __format__ = _refuses("format()", "it has no value yet; print the result instead")
 
     def __repr__(self) -> str:
+        if self.recording.has_ended:
+            return "a number recorded by a compiled function"
         instruction = self.recording.instructions[self.place]
         of = ", ".join(map(str, instruction.operands)) or repr(instruction.number)
         return f"Traced({instruction.op} of {of})"
 
 
 numbers.Number.register(Traced)  # so that the data of a Value may be traced
-
-
-@contextmanager
-def resumed() -> Iterator[None]:
-    """A block in which operations are recorded, even inside `no_grad()`."""
-    before = paused.get()
-    paused.set(0)
-    try:
-        yield
-    finally:
-        paused.set(before)
 
 
 def take(table: Any, index: SupportsIndex) -> Any:

@@ -22,14 +22,14 @@ from micrograd.compiler.fuse import fused
 from micrograd.compiler.parameters import recorded_as
 from micrograd.compiler.simplify import Simplified
 from micrograd.core.node import innermost
-from micrograd.core.tracing import resumed
+from micrograd.core.pause import resumed
 from micrograd.draw.calls import Call, calls, noted, path_of
 from micrograd.engine import Value, topological_order
 from micrograd.losses import cross_entropy
 from micrograd.module import Module
 from micrograd.optim import Adam, Optimizer
 from micrograd.pages.page import Page
-from micrograd.pages.pieces import as_number, recorded_update, state_of
+from micrograd.pages.pieces import as_number, recorded_update, state_of, weights_of
 
 
 def microscope(
@@ -73,7 +73,7 @@ def microscope(
             raise ValueError(f"expected texts of {[*tokens][:-1]}, got {text!r}: add its tokens")
     codes = [[known[token] for token in text] for text in texts]
     optimizer = optimizer or Adam(parameters, lr=0.01)
-    weights = [float(innermost(p.data)) for p in parameters]
+    weights = weights_of(parameters)
     before = weights if untrained is None else untrained
     state = state_of(optimizer, parameters)
     state["kept"] = {name: _packed(numbers, float) for name, numbers in state["kept"].items()}

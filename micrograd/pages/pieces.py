@@ -21,15 +21,15 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 from micrograd.core.node import innermost
 from micrograd.core.numbers import Number
-from micrograd.core.pause import is_paused
+from micrograd.core.pause import is_paused, resumed
 from micrograd.core.shapes import Numbers, flat
-from micrograd.core.tracing import Recording, Traced, resumed
+from micrograd.core.tracing import Recording, Traced
 from micrograd.derivatives import again, contributions, is_own_operation, local_derivatives
 from micrograd.engine import Value, topological_order
 from micrograd.optim import SGD, Adam, AdamW, Optimizer
@@ -280,3 +280,13 @@ class _Setting(Traced):
 
     def __bool__(self) -> bool:  # type: ignore[override]
         return True
+
+
+def weights_of(parameters: Iterable[Value]) -> list[float]:
+    """The numbers of parameters; a ValueError if one is not finite, as when training diverged."""
+    weights = [float(innermost(p.data)) for p in parameters]
+    if wrong := [w for w in weights if not math.isfinite(w)]:
+        fix = "build the model again, and train it with a lower learning rate"
+        got = f"got {wrong[0]} in {len(wrong)} of {len(weights)}"
+        raise ValueError(f"a page needs a model with finite weights, {got}: {fix}")
+    return weights
