@@ -28,7 +28,7 @@ from tqdm import tqdm
 import micrograd
 from micrograd import plot
 from micrograd.datasets import blobs, circles, moons, read_csv, spirals
-from micrograd.losses import binary_cross_entropy, cross_entropy
+from micrograd.losses import binary_cross_entropy_with_logits, cross_entropy
 from micrograd.nn import ACTIVATIONS, MLP, Sequential, accuracy
 from micrograd.optim import AdamW
 from micrograd.plot.figure import MARKERS
@@ -91,7 +91,7 @@ def loss_and_logits(model, point, label):
     logits = model(point)
     if hasattr(logits, "__len__"):
         return [cross_entropy(logits, label), *logits]
-    return [binary_cross_entropy(logits, label), logits]
+    return [binary_cross_entropy_with_logits(logits, label), logits]
 
 
 def eager_backward(model, X, y):

@@ -40,7 +40,7 @@ from micrograd.arrays import values
 from micrograd.datasets import batches, blobs, linear_regression
 from micrograd.derivatives import recompute
 from micrograd.draw.tokens import LIGHT
-from micrograd.losses import binary_cross_entropy, cross_entropy, squared_error
+from micrograd.losses import binary_cross_entropy_with_logits, cross_entropy, squared_error
 from micrograd.nn import MLP, Linear
 from micrograd.optim import SGD
 
@@ -158,14 +158,14 @@ def sigmoid(n=6):
     X, labels = blobs(n)
     Y = np.array(labels)[:, None] == 0
     random.seed(0)
-    Z, engine = by_engine(binary_cross_entropy, Linear(2, 1), X, Y)
+    Z, engine = by_engine(binary_cross_entropy_with_logits, Linear(2, 1), X, Y)
     return engine, by_formula(1 / (1 + np.exp(-Z)), Y, np.array(X))
 
 
 def far_out():
     """The derivatives for logits of 1000 and -1000, where e^1000 would overflow."""
     z, zs = Value(1000.0), [Value(1000.0), Value(-1000.0)]
-    binary_cross_entropy(z, 0).backward()
+    binary_cross_entropy_with_logits(z, 0).backward()
     cross_entropy(zs, 1).backward()
     return [z.grad, zs[0].grad, zs[1].grad]
 

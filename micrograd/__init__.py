@@ -67,7 +67,9 @@ _modules = (
 )
 _hints = {  # for names that are in other modules, or only in other packages
     "blobs circles moons spirals": "import it from micrograd.datasets",
-    "binary_cross_entropy cross_entropy hinge squared_error": "import it from micrograd.losses",
+    "binary_cross_entropy binary_cross_entropy_with_logits cross_entropy hinge squared_error": (
+        "import it from micrograd.losses"
+    ),
     "clip_grad_norm": "import it from micrograd.optim",
     "animate decision_boundary learning_curves loss_curve": "import it from micrograd.plot",
     "tensor Tensor Vector Matrix": "use values(...), an array of Values",

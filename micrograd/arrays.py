@@ -22,13 +22,19 @@ Shapes, slices, indices and masks (`reshape`, `T`, `concatenate`, `stack`, ...) 
     maximum minimum max min clip     as in `Value.maximum`: two equal elements receive half of the
                                      gradient each; maximum with a plain 0 is `Value.relu`
     sort argmax argsort where        compare the data; the gradient goes to the chosen elements
+    any all nonzero isnan allclose   ask the numbers
 
 These do not work; use the right column instead:
 
-    A.var(), A.std()                 ((A - A.mean()) ** 2).mean()
     np.linalg.inv, solve, ...        need plain numbers: pass A.data
-    np.isnan, np.allclose            np.isnan(A.data)
     A.grad[:] = 0, A.data[0] -= 5    A.grad = 0 and A[0].data -= 5: A.data and A.grad are copies
+    A.flat[0] = 5                    A[0] = 5, which sets the data of a leaf
+
+Numbers assigned to an array that `values` made, or to a view of it, set the data of its leaves, so
+that parameters stay parameters: `W[0, 1] = 0.5`, `W[:] = 0`, `W.fill(0.5)`. Results are replaced by
+constants, which makes masks: `scores[mask] = -1e9`. Everywhere else (in `W[[0, 2]]` or what
+`concatenate` returns) the entry is replaced, and W does not change. `W.copy()` has leaves of its
+own; copies that NumPy makes (`np.array(W)`, `np.sort(W)`) share those of W.
 
 `A == B` and `A != B` compare the numbers, as do `<` and `>`, while two single Values are equal only
 if they are the same node: `A[0] == B[0]`. A result without axes, such as that of `sum()`, is a
@@ -38,6 +44,7 @@ Value. Each element is a separate node: for arrays of more than a few thousand e
 
 from __future__ import annotations
 
+import copy
 import operator
 from collections.abc import Callable
 from typing import Any, SupportsFloat
@@ -45,7 +52,8 @@ from typing import Any, SupportsFloat
 import numpy as np
 from numpy.typing import NDArray
 
-from micrograd.core.node import innermost
+from micrograd.core.node import as_constant, as_value, innermost
+from micrograd.core.numbers import as_number
 from micrograd.core.pause import is_paused
 from micrograd.core.shapes import Numbers
 from micrograd.engine import Value
@@ -55,24 +63,22 @@ _METHODS = "relu", "tanh", "sigmoid", "exp", "log", "detach"
 
 
 def _in_place(sign: str, operation: Callable[[Any, Any], Any]) -> Any:
-    def method(self: ValueArray, other: Any) -> ValueArray:
-        if is_paused():
-            self.data = operation(self, other)
-        elif any(isinstance(v, Value) and v.is_leaf and v.requires_grad for v in self.flat):
-            fix = f"write A.data {sign}= ..., or do it inside no_grad()"
-            raise RuntimeError(f"A {sign}= ... would replace the leaves of A with results: {fix}")
-        else:
-            self[...] = operation(self, other)
-        return self
-
-    return method
+    return lambda array, other: _overwrite(array, operation(array, other), f"A {sign}= ...", sign)
 
 
-def _value(x: SupportsFloat) -> Value:
-    return x if isinstance(x, Value) else Value(x)
+def _overwrite(array: ValueArray, results: Any, what: str, sign: str = "") -> ValueArray:
+    if is_paused():
+        array.data = results
+    elif any(isinstance(v, Value) and v.is_leaf and not v.is_constant for v in array.flat):
+        fix = f"write A.data {sign}= ..., or do it inside no_grad()"
+        raise RuntimeError(f"{what} would replace the leaves of A with results: {fix}")
+    else:
+        array[...] = results
+    return array
 
 
-def _each(name: str, function: Callable[..., Value], operands: int = 1) -> Any:
+def _each(name: str, function: Callable[..., Value] | None = None, operands: int = 1) -> Any:
+    function = function or (lambda x: getattr(as_value(x), name)())
     function.__name__ = name
     return np.frompyfunc(function, operands, 1, identity=None)  # None lets max() reduce all axes
 
@@ -85,8 +91,13 @@ def _of_each(name: str) -> Callable[[ValueArray], ValueArray]:
     return method
 
 
-def _of_elements(name: str) -> Any:
-    return lambda array, *args, **options: getattr(array.view(np.ndarray), name)(*args, **options)
+def _of_elements(name: str, view: Callable[[Any], Any] = lambda a: a.view(np.ndarray)) -> Any:
+    return lambda array, *args, **options: getattr(view(array), name)(*args, **_named(options))
+
+
+def _named(options: dict[str, Any]) -> dict[str, Any]:
+    # The names that PyTorch has for them are accepted, too.
+    return {{"dim": "axis", "keepdim": "keepdims"}.get(k, k): x for k, x in options.items()}
 
 
 class Copy(np.ndarray[Any, Any]):
@@ -113,6 +124,10 @@ class Copy(np.ndarray[Any, Any]):
     __imul__: Any = np.ndarray.__mul__
     __itruediv__: Any = np.ndarray.__truediv__
     __ipow__: Any = np.ndarray.__pow__
+
+
+class Memory(np.ndarray[Any, Any]):
+    """The memory of an array that `values` made; its views have it as their base, copies do not."""
 
 
 class ValueArray(np.ndarray[Any, Any]):
@@ -146,6 +161,43 @@ class ValueArray(np.ndarray[Any, Any]):
         """Sets all gradients."""
         _set(self, "grad", numbers)
 
+    @property
+    def requires_grad(self) -> bool:
+        """Whether all elements get a gradient; False freezes them, True undoes that."""
+        return all(v.requires_grad for v in self.flat)
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        """Freezes all leaves, or undoes that."""
+        for v in self.flat:
+            v.requires_grad = wanted
+
+    def __setitem__(self, key: Any, given: Any) -> None:
+        """Sets the data of leaves, if given are numbers and `values` made the array; or entries."""
+        memory: Any = self
+        while isinstance(memory.base, np.ndarray):
+            memory = memory.base
+        old = self.view(np.ndarray)[key]
+        new = np.empty(np.shape(old), dtype=object)
+        new[...] = _plain(given)
+        super().__setitem__(key, _ENTRY(old, _CHECKED(new), isinstance(memory, Memory)))
+
+    def fill(self, value: Any) -> None:
+        """Assigns one number to all elements."""
+        self[...] = value
+
+    def copy(self, order: Any = None) -> Any:
+        """An array whose leaves are copies; results stay the same nodes."""
+        if order is None:
+            return values(_COPY(self.view(np.ndarray)))
+        return super().copy(order)  # NumPy's functions call it with an order: sort needs the leaves
+
+    __copy__ = copy
+    __deepcopy__: Any = None  # so that deepcopy calls __reduce_ex__
+
+    def __reduce_ex__(self, _: Any) -> Any:
+        return values, (self.view(np.ndarray),)
+
     def zero_grad(self) -> None:
         """Resets the gradients, which otherwise add up from one backward pass to the next."""
         for v in self.flat:  # the int, because with a float fractions would not stay exact
@@ -155,18 +207,18 @@ class ValueArray(np.ndarray[Any, Any]):
         """An array of new leaves with a copy of the numbers: later changes are not shared."""
         return values(self.data)
 
-    def backward(self, upstream: Numbers | None = None) -> None:
+    def backward(self, gradient: Numbers | None = None) -> None:
         """Adds to the `grad` of every leaf, in one walk over the graph.
 
-            grad(leaf)  +=  sum over elements i of   upstream_i * d element_i / d leaf
+            grad(leaf)  +=  sum over elements i of   gradient_i * d element_i / d leaf
 
-        `upstream` has the same shape; for a single element, it is 1 by default.
+        `gradient`, the upstream gradients, has the same shape; for a single element, it is 1.
         """
-        if upstream is None and self.size != 1:
+        if gradient is None and self.size != 1:
             got = f"got {self.size} in shape {self.shape}"
-            fix = "write A.sum().backward(), or A.backward(upstream)"
-            raise ValueError(f"backward() without upstream expects one element, {got}: {fix}")
-        seeds = np.ones(self.shape) if upstream is None else np.asarray(upstream)
+            fix = "write A.sum().backward(), or A.backward(gradient)"
+            raise ValueError(f"backward() without gradient expects one element, {got}: {fix}")
+        seeds = np.ones(self.shape) if gradient is None else np.asarray(gradient)
         if seeds.shape != self.shape:
             expected = f"upstream gradients of shape {self.shape}"
             raise ValueError(f"backward() expects {expected}, got {seeds.shape}")
@@ -177,7 +229,7 @@ class ValueArray(np.ndarray[Any, Any]):
 
     relu, tanh, sigmoid, exp, log = map(_of_each, _METHODS[:5])
 
-    def softmax(self, axis: int = -1) -> ValueArray:
+    def softmax(self, axis: int = -1, dim: int | None = None) -> ValueArray:
         """Probabilities that add up to 1 along an axis, stable for scores of any size.
 
             p_k = e^(z_k - m) / sum_j e^(z_j - m),    m = max_j z_j
@@ -185,22 +237,51 @@ class ValueArray(np.ndarray[Any, Any]):
         >>> values([1000.0, 1000.0]).softmax().data
         array([0.5, 0.5])
         """
+        axis = axis if dim is None else dim
         powers = np.exp(self - _EACH["detach"](np.max(self, axis=axis, keepdims=True)))
         shares: ValueArray = powers / np.sum(powers, axis=axis, keepdims=True)
         return shares
 
+    def sum(self, *args: Any, **options: Any) -> Any:
+        """The sum of all elements, or along an axis."""
+        return super().sum(*args, **_named(options))
+
     def mean(self, *args: Any, **options: Any) -> Any:
         """The mean of all elements, or along an axis."""
-        return _remembering(super().mean(*args, **options), "mean", (self,))
+        return _remembering(super().mean(*args, **_named(options)), "mean", (self,))
 
     # The elements are compared by data, and the indices are plain integers.
     argmax, argmin, argsort = map(_of_elements, ("argmax", "argmin", "argsort"))
+    # A Value is true, as any object is; these ask its number.
+    any, all, nonzero, __bool__ = (
+        _of_elements(name, lambda a: data_of(a)) for name in ("any", "all", "nonzero", "__bool__")
+    )
+
+    def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:
+        """The elements as bool, by their numbers; their copies as objects."""
+        array: Any = data_of(self) if np.dtype(dtype) == bool else super()
+        return array.astype(dtype, *args, **options)
 
     def __array_ufunc__(self, *call: Any, **options: Any) -> Any:
         return apply_ufunc(*call, **options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if function is np.copy:
+            return args[0].copy()
+        if function is np.linalg.norm and _is_other_norm(*args, **kwargs):
+            return _norm(*args, **kwargs)
+        if function in _ASKING:
+            return function(*map(_number, args), **kwargs)
+        if function in _WRITING and isinstance(args[0], ValueArray):
+            changed = np.array(args[0])
+            function(changed, *args[1:], **kwargs)
+            args[0][...] = changed
+            return None
+        if function in (np.where, np.select):
+            args = _number(args[0]), *args[1:]
         result = _with_class(super().__array_function__(function, types, args, kwargs))
+        if isinstance(result, ValueArray) and not function.__name__.endswith("_like"):
+            result = _CONSTANT(result).view(ValueArray)
         operands = (x for arg in args for x in (arg if isinstance(arg, (list, tuple)) else [arg]))
         return _remembering(result, function.__name__, tuple(operands))
 
@@ -219,9 +300,12 @@ def apply_ufunc(ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
     if ufunc.__name__ == "clip":
         x, low, high = inputs
         return np.minimum(np.maximum(x, low), high, **options)
-    if "out" in options:
-        options["out"] = tuple(map(_plain, options["out"]))
-    operands = map(_plain, inputs)
+    target = options.get("out", (None,))[0]
+    if isinstance(target, ValueArray):
+        del options["out"]
+        result = apply_ufunc(ufunc, method, *inputs, **options)
+        return _overwrite(target, result, f"{ufunc.__name__}(..., out=A)")
+    operands = map(_plain, map(_number, inputs) if ufunc in _ASKING else inputs)
     instead = getattr(_INSTEAD_OF.get(ufunc, ufunc), method)
     if not any(not isinstance(x, Value) and np.ndim(x) for x in inputs):
         return instead(*operands, **options)
@@ -242,7 +326,10 @@ def values(array: Numbers) -> ValueArray:
     array([[2., 4.],
            [6., 8.]])
     """
-    return np.asarray(_VALUE(np.asarray(array)), dtype=object).view(ValueArray)
+    found = np.asarray(_VALUE(np.asarray(array)), dtype=object)
+    memory: Any = Memory(found.shape, dtype=object)
+    memory[...] = found
+    return memory.view(ValueArray)  # type: ignore[no-any-return]
 
 
 def data_of(array: Numbers) -> Floats:
@@ -275,7 +362,48 @@ def _plain(x: Any) -> Any:
         out = np.empty((), dtype=object)
         out[()] = x
         return out
+    if getattr(x, "dtype", "") == np.longdouble:  # it would ask the Value to compute, and so on
+        return np.asarray(x, dtype=float)
     return x.view(np.ndarray) if isinstance(x, ValueArray) else x
+
+
+def _number(x: Any) -> Any:
+    return data_of(x) if isinstance(x, (Value, ValueArray)) else x
+
+
+def _is_other_norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> bool:
+    is_vector = np.ndim(x) == 1 or isinstance(axis, int)
+    return is_vector and isinstance(ord, (int, float)) and ord not in (0, 1, 2, np.inf, -np.inf)
+
+
+def _norm(x: Any, ord: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    # NumPy's norm takes the root in place, and asks one Value for its dtype.
+    return (abs(x) ** ord).sum(axis=axis, keepdims=keepdims) ** (1 / ord)
+
+
+def _checked(x: Any) -> Any:
+    if (number := as_number(x)) is NotImplemented:
+        raise TypeError(f"an array of Values expects Values or numbers, got {x!r:.40}: use float()")
+    return number
+
+
+def _entry(old: Any, new: Any, is_own: bool) -> Any:
+    # What is at a place where `old` was: the same leaf with a new number, or else `new`.
+    if isinstance(new, Value) or not isinstance(old, Value):
+        return new
+    if is_own and old.is_leaf and not old.is_constant:
+        old.data = new
+        return old
+    return as_constant(new)
+
+
+def _constant(x: Any) -> Any:
+    number = as_number(x)
+    return x if isinstance(x, Value) or number is NotImplemented else as_constant(number)
+
+
+def _copied(v: Any) -> Any:
+    return copy.copy(v) if isinstance(v, Value) and v.is_leaf and not v.is_constant else v
 
 
 def _with_class(result: Any) -> Any:
@@ -297,20 +425,31 @@ def _remembering(result: Any, operation: str, operands: tuple[Any, ...]) -> Any:
     return result
 
 
-def _maximum(a: SupportsFloat, b: SupportsFloat) -> Value:
+def _maximum(a: SupportsFloat, b: SupportsFloat) -> Any:
     for x, y in ((a, b), (b, a)):
         if not isinstance(y, Value) and y == 0:
-            return _value(x).relu()
-    return _value(a).maximum(b)
+            return as_value(x).relu()
+    return as_value(a).maximum(b)
 
 
-_VALUE = np.frompyfunc(_value, 1, 1)
+_CHECKED, _ENTRY = np.frompyfunc(_checked, 1, 1), np.frompyfunc(_entry, 3, 1)
+_COPY = np.frompyfunc(_copied, 1, 1)
+_CONSTANT = np.frompyfunc(_constant, 1, 1)
+_VALUE = np.frompyfunc(as_value, 1, 1)
 _INNERMOST = np.frompyfunc(innermost, 1, 1)
 _DATA = np.frompyfunc(lambda x: float(innermost(x)), 1, 1)
 _GRAD = np.frompyfunc(lambda x: float(innermost(getattr(x, "grad", 0.0))), 1, 1)
-_EACH = {name: _each(name, lambda x, f=name: getattr(_value(x), f)()) for name in _METHODS}
-# NumPy's own functions return one of the two elements: in a tie the first, even a plain number.
+_EACH = {name: _each(name) for name in _METHODS}
+_ASKING = {  # functions about the numbers
+    *(np.any, np.all, np.nonzero, np.flatnonzero, np.argwhere, np.count_nonzero),
+    *(np.logical_and, np.logical_or, np.logical_xor, np.logical_not),
+    *(np.isnan, np.isinf, np.isfinite, np.isclose, np.allclose, np.array_equal),
+}
+_WRITING = {np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis}
+# NumPy's own functions return one of the two elements: in a tie the first, even a plain number; and
+# they ask each element for a method that plain numbers do not have.
 _INSTEAD_OF = {
+    **{getattr(np, name): _each(name) for name in ("exp", "log", "sqrt", "sin", "cos", "tanh")},
     np.maximum: _each("maximum", _maximum, 2),
-    np.minimum: _each("minimum", lambda a, b: _value(a).minimum(b), 2),
+    np.minimum: _each("minimum", lambda a, b: as_value(a).minimum(b), 2),
 }

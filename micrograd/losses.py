@@ -8,8 +8,9 @@ might pair every prediction with every target.
     >>> squared_error([Value(2.0), Value(-1.0)], [1.0, -1.0]).item()
     0.5
 
-The cross-entropies take logits, which are scores of any size, not probabilities: for large scores,
-log(sigmoid(z)) and log(softmax(z)) would take the logarithm of 0. They use the identity
+The cross-entropies, except for `binary_cross_entropy`, take logits, which are scores of any size,
+not probabilities: for large scores, log(sigmoid(z)) and log(softmax(z)) would take the logarithm of
+0. They use the identity
 
     log(sum_k e^z_k)  =  m + log(sum_k e^(z_k - m)),        true for every number m,
 
@@ -19,16 +20,26 @@ does not depend on m, m is detached: derivatives stay exact, even if two scores 
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Iterable
 from functools import reduce
 from typing import Any
 
+from micrograd.core.node import as_value, innermost
 from micrograd.core.shapes import Numbers, fix_of, flat, plain, shape_of
 from micrograd.core.tracing import take
 from micrograd.engine import Value
 
-__all__ = ["binary_cross_entropy", "cross_entropy", "hinge", "squared_error"]
+SMALLEST = math.exp(-100)  # in a logarithm
+
+__all__ = [
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "cross_entropy",
+    "hinge",
+    "squared_error",
+]
 
 
 def squared_error(prediction: Numbers, target: Numbers) -> Value:
@@ -61,23 +72,44 @@ def hinge(score: Numbers, target: Numbers) -> Value:
     return _mean(losses)
 
 
-def binary_cross_entropy(logit: Numbers, target: Numbers) -> Value:
+def binary_cross_entropy_with_logits(logit: Numbers, target: Numbers) -> Value:
     """The negative log probability of the target for two classes, with P(1) = sigmoid(logit).
 
         loss = log(e^z + 1) - t z        d loss / d z = sigmoid(z) - t
 
     The target t is 0 or 1, or the probability of class 1. Stable at z = +-1000.
 
-    >>> round(binary_cross_entropy(Value(0.0), 1).item(), 4)
+    >>> round(binary_cross_entropy_with_logits(Value(0.0), 1).item(), 4)
     0.6931
     """
     losses = []
-    for z, t in _pairs("binary_cross_entropy", logit, target):
-        if _is_known(t) and (isinstance(t, str) or not 0 <= t <= 1):
-            fix = fix_of(t, "for labels -1 and 1, pass (y + 1) / 2", classes=2)
-            raise ValueError(f"binary_cross_entropy expects a target from 0 to 1, got {t}: {fix}")
+    for z, t in _pairs("binary_cross_entropy_with_logits", logit, target):
+        _check_target(t)
         m = z.maximum(0).detach()
         losses.append(((z - m).exp() + (-m).exp()).log() + (m - z * t))
+    return _mean(losses)
+
+
+def binary_cross_entropy(probability: Numbers, target: Numbers) -> Value:
+    """The negative log probability of the target for two classes, with P(1) = probability.
+
+        loss = -t log p - (1 - t) log(1 - p)        d loss / d p = (p - t) / (p (1 - p))
+
+    The target t is 0 or 1, or a probability. As in PyTorch, no logarithm is below -100, because
+    a saturated sigmoid is 0.0 or 1.0; there, the derivative of the logarithm is 0. If the last
+    operation is a sigmoid, use `binary_cross_entropy_with_logits` instead.
+
+    >>> round(binary_cross_entropy(Value(0.7), 1).item(), 4)
+    0.3567
+    """
+    losses = []
+    for p, t in _pairs("binary_cross_entropy", probability, target):
+        _check_target(t)
+        if _is_known(known := innermost(p)) and not 0 <= known <= 1:
+            fix = "for logits, use binary_cross_entropy_with_logits"
+            raise ValueError(f"expected a probability from 0 to 1, got {known}: {fix}")
+        log_p, log_q = (q.maximum(SMALLEST).log() for q in (p, 1 - p))
+        losses.append(-(t * log_p) - (1 - t) * log_q)
     return _mean(losses)
 
 
@@ -103,10 +135,19 @@ def cross_entropy(logits: Numbers, label: Numbers) -> Value:
         except (IndexError, TypeError) as error:
             fix = fix_of(k, "pass the index of the true class", classes=len(zs))
             if len(zs) == 1:
-                fix = "give the model an output for each class, or use binary_cross_entropy"
+                fix = (
+                    "give the model an output for each class, or use "
+                    "binary_cross_entropy_with_logits"
+                )
             expected = f"the label of one of {len(zs)} classes, an int from 0 to {len(zs) - 1}"
             raise type(error)(f"cross_entropy expects {expected}, got {k!r}: {fix}") from None
     return _mean(losses)
+
+
+def _check_target(t: Any) -> None:
+    if _is_known(t) and (isinstance(t, str) or not 0 <= t <= 1):
+        fix = fix_of(t, "for labels -1 and 1, pass (y + 1) / 2", classes=2)
+        raise ValueError(f"binary_cross_entropy expects a target from 0 to 1, got {t}: {fix}")
 
 
 def _pairs(loss: str, predictions: Numbers, targets: Numbers) -> Iterable[tuple[Value, Any]]:
@@ -122,7 +163,7 @@ def _rows(logits: Numbers, labels: Numbers) -> Iterable[tuple[Iterable[Numbers],
     # The logits and the label of one example, or of each example of a batch.
     rows = plain(logits)
     if not isinstance(rows, Iterable):
-        fix = "use binary_cross_entropy, or a last layer of at least two neurons"
+        fix = "use binary_cross_entropy_with_logits, or a last layer of two neurons"
         raise TypeError(f"cross_entropy expects a list of logits, got {rows!r}: {fix}")
     shape, expected = shape_of(rows), shape_of(labels)
     if len(shape) <= 1 and not expected:
@@ -134,10 +175,12 @@ def _rows(logits: Numbers, labels: Numbers) -> Iterable[tuple[Iterable[Numbers],
 
 
 def _values(xs: Iterable[Any]) -> list[Value]:
-    return [x if isinstance(x, Value) else Value(x) for x in xs]
+    return [as_value(x) for x in xs]
 
 
 def _mean(losses: list[Value]) -> Value:
+    if not losses:
+        raise ValueError("expected a loss of at least one example, got an empty batch")
     total = reduce(Value.__add__, losses)
     return total / len(losses) if len(losses) > 1 else total
 

@@ -7,11 +7,13 @@ and a batch is one example after another.
 from __future__ import annotations
 
 import itertools
+import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, SupportsFloat, TypeVar, overload
 
-from micrograd.core.node import innermost
-from micrograd.core.numbers import Number
+from micrograd.core.node import as_value, frozen, innermost, of_leaf
+from micrograd.core.numbers import Number, as_number
 from micrograd.core.shapes import Numbers, flat, plain, shape_of
 from micrograd.engine import Value
 
@@ -26,7 +28,12 @@ class Module:
     """The base class of models; a subclass sets attributes and defines `forward` or `__call__`.
 
     The parameters of a model are the Values among its attributes, and those of the Modules among
-    them. Both may also be in lists, tuples, dicts and NumPy arrays.
+    them. Both may also be in lists, tuples, dicts and NumPy arrays. All leaves are trained, even
+    data kept as `self.X = values(X)`: freeze it (`self.X.requires_grad = False`), or make each
+    parameter an `nn.Parameter`. A module that has any among its attributes trains no other leaves
+    of its own, and names one that is left out in a warning.
+
+    Numbers assigned to an attribute that holds leaves set their data, so they stay parameters.
 
     >>> class Line(Module):
     ...     def __init__(self):
@@ -40,9 +47,11 @@ class Module:
     """
 
     edits = 0  # changes whenever an attribute of any module is set; compiled functions check it
+    _trains: tuple[str, ...] = ()  # attributes that are trained, even if they hold no Parameter
 
     def __setattr__(self, name: str, value: object) -> None:
-        object.__setattr__(self, name, value)
+        if not _filled(name, vars(self).get(name), value):
+            object.__setattr__(self, name, value)
         Module.edits = next(_edits)  # a new number each time, even with several threads
 
     def __delattr__(self, name: str) -> None:
@@ -84,13 +93,28 @@ class Module:
         >>> [name for name, p in Layer(1, 2).named_parameters()]
         ['neurons[0].w[0]', 'neurons[0].b', 'neurons[1].w[0]', 'neurons[1].b']
         """
+        return ((name, p) for name, p in self._named_leaves() if p.requires_grad)
+
+    def _named_leaves(self) -> Iterator[tuple[str, Value]]:
+        # The parameters, and those that are frozen.
         seen: set[Value] = set()
         for prefix, module in self.named_modules():
             start = f"{prefix}." if prefix else ""
-            for name, value in _found(Value, vars(module), start, attributes=True):
-                if value not in seen and value.is_leaf and value.requires_grad:
-                    seen.add(value)
-                    yield name, value
+            found = _found(Value, vars(module), start, attributes=True)
+            leaves = [(name, v) for name, v in found if _is_trainable(v)]
+            declares = any(isinstance(v, Parameter) for _, v in leaves)
+            for name, v in leaves:
+                [attribute] = re.findall(r"^\w+", name[len(start) :])
+                if not declares or isinstance(v, Parameter) or attribute in module._trains:
+                    if v not in seen:
+                        seen.add(v)
+                        yield name, v
+                elif v.requires_grad:
+                    reason = (
+                        f"{type(module).__name__}.{attribute} is not trained: it is no Parameter"
+                    )
+                    fix = "make it nn.Parameter(...), or set its requires_grad to False"
+                    warnings.warn(f"{reason}, but others are; {fix}", stacklevel=2)
 
     def parameters(self) -> list[Value]:
         """All parameters, in the order of the attributes."""
@@ -122,12 +146,12 @@ class Module:
         return repr(self) if type(self).__repr__ is not object.__repr__ else type(self).__name__
 
     def state_dict(self) -> dict[str, Number]:
-        """A dict that maps each parameter's name to its data, for saving a trained model."""
-        return {name: p.data for name, p in self.named_parameters()}
+        """A dict of the data of all parameters by name, frozen ones too, for saving a model."""
+        return {name: p.data for name, p in self._named_leaves()}
 
     def load_state_dict(self, state: Mapping[str, SupportsFloat]) -> None:
         """Sets the data of all parameters from a `state_dict()`; on an error, none is changed."""
-        parameters = dict(self.named_parameters())
+        parameters = dict(self._named_leaves())
         if state.keys() != parameters.keys():
             missing = [name for name in parameters if name not in state][:3]
             unknown = [name for name in state if name not in parameters][:3]
@@ -137,6 +161,29 @@ class Module:
         data = {name: Value(innermost(number)).data for name, number in state.items()}
         for name, p in parameters.items():
             p.data = data[name]
+
+
+class Parameter(Value):
+    """A leaf that is trained, as an attribute of a Module; for an array, an array of such leaves.
+
+    >>> Parameter(2.0), Parameter([1.0, 2.0]).data
+    (Value(data=2.0, grad=0), array([1., 2.]))
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, data: Numbers = 0.0, label: str = "") -> Any:
+        """A leaf with this number, or an array."""
+        if not shape_of(data):
+            return super().__new__(cls)
+        import numpy as np  # here, because single numbers do not need it
+
+        from micrograd.arrays import values
+
+        return values(np.frompyfunc(cls, 1, 1)(np.asarray(data, dtype=object)))
+
+    def __init__(self, data: Any, label: str = "") -> None:
+        super().__init__(as_value(data).data, label=label)
 
 
 class PerExample(Module, Generic[Out]):
@@ -164,9 +211,13 @@ class PerExample(Module, Generic[Out]):
             raise ValueError(f"expected one example or a batch (n, n_in), got {axes} axes")
         if axes == 2:
             rows = [self(row) for row in inputs_of(x)]
+            if not rows and not self.n_out:
+                raise ValueError(
+                    f"expected at least one example, got inputs of shape {shape_of(x)}"
+                )
             return array_of(rows, len(rows), *([self.n_out] if self.n_out else shape_of(rows[0])))
         # Each number is converted once, so that all neurons share one Value for it.
-        values = [xi if isinstance(xi, Value) else Value(xi) for xi in inputs_of(x)]
+        values = [as_value(xi) for xi in inputs_of(x)]
         out = self.forward(values)
         if out is not values:
             _note(out, self, values)
@@ -214,8 +265,6 @@ def _note(out: object, module: Module, x: list[Value]) -> None:
 
 def _found(kind: Any, thing: Any, name: str, attributes: bool = False) -> Iterator[tuple[str, Any]]:
     # What is of this kind among the attributes, or in a list, dict or array, with its name.
-    if str(getattr(thing, "dtype", "")) == "object":  # a NumPy array of Values
-        thing = thing.tolist()
     if isinstance(thing, dict):
         entries = {f"{name}{k}" if attributes else f"{name}[{k!r}]": v for k, v in thing.items()}
     elif isinstance(thing, (list, tuple)):
@@ -223,7 +272,28 @@ def _found(kind: Any, thing: Any, name: str, attributes: bool = False) -> Iterat
     else:
         return
     for place, entry in entries.items():
+        if (
+            str(getattr(entry, "dtype", "")) == "object"
+        ):  # an array of Values, or of one without axes
+            entry = entry.tolist()
         if isinstance(entry, kind):
             yield place, entry
         elif not isinstance(entry, Module):  # named_modules() visits Modules
             yield from _found(kind, entry, place)
+
+
+def _is_trainable(v: Any) -> bool:
+    return isinstance(v, Value) and v._chain_rule in (of_leaf, frozen) and v.is_leaf
+
+
+def _filled(name: str, old: object, given: object) -> bool:
+    # Sets the data of leaves to numbers; False if these are not leaves, or those are not numbers.
+    leaves, found = flat(old), map(as_number, flat(given))
+    numbers = [x for x in found if x is not NotImplemented and not isinstance(x, Value)]
+    if not (numbers and all(map(_is_trainable, leaves)) and len(numbers) == len(flat(given))):
+        return False
+    if shape_of(old) != shape_of(given):
+        raise ValueError(f"{name} expects numbers of shape {shape_of(old)}, got {shape_of(given)}")
+    for v, number in zip(leaves, numbers, strict=True):
+        v.data = number
+    return True

@@ -16,8 +16,9 @@ from typing import Any
 
 from micrograd.core.shapes import Model, Numbers, fix_of, plain, shape_of, without_nan
 from micrograd.engine import Value
-from micrograd.module import ArrayModule, PerExample, array_of, inputs_of
+from micrograd.module import ArrayModule, PerExample, inputs_of
 from micrograd.module import Module as Module
+from micrograd.module import Parameter as Parameter
 
 ACTIVATIONS: dict[str, Callable[[Value], Value]] = {
     "relu": Value.relu,
@@ -32,7 +33,7 @@ class Neuron(PerExample[Value]):
 
     Args:
         nin: number of inputs.
-        nonlin: as in Karpathy's micrograd; False makes it linear, whatever `activation` is.
+        nonlin: as in Karpathy's micrograd; False makes it linear. Or the name of an activation.
         activation: 'relu', 'tanh', 'sigmoid' or 'linear'.
 
     >>> neuron = Neuron(2)
@@ -41,7 +42,10 @@ class Neuron(PerExample[Value]):
     1.5
     """
 
-    def __init__(self, nin: int, nonlin: bool = True, activation: str = "relu") -> None:
+    _trains = "w", "b"
+
+    def __init__(self, nin: int, nonlin: bool | str = True, activation: str = "relu") -> None:
+        activation = nonlin if isinstance(nonlin, str) else activation
         if activation not in ACTIVATIONS:
             raise ValueError(f"activation {activation!r} is not one of {', '.join(ACTIVATIONS)}")
         self.w = [Value(random.uniform(-1, 1)) for _ in range(nin)]
@@ -136,12 +140,16 @@ class Linear(ArrayModule):
     (3,)
     """
 
+    _trains = "weight", "bias"
+
     def __init__(self, n_in: int, n_out: int, bias: bool = True) -> None:
+        from micrograd.arrays import values  # imports NumPy, which a Neuron does not need
+
         bound = n_in**-0.5
-        weight = [random.uniform(-bound, bound) for _ in range(n_out * n_in)]
-        self.weight = array_of(map(Value, weight), n_out, n_in)
-        starts = [Value(random.uniform(-bound, bound)) for _ in range(n_out if bias else 0)]
-        self.bias = array_of(starts) if bias else None
+        rows = [[random.uniform(-bound, bound) for _ in range(n_in)] for _ in range(n_out)]
+        self.weight = values(rows)
+        starts = [random.uniform(-bound, bound) for _ in range(n_out)] if bias else []
+        self.bias = values(starts) if bias else None
 
     def forward(self, x: list[Value]) -> list[Value]:
         """The n_out outputs for n_in inputs."""

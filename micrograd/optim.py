@@ -110,7 +110,8 @@ class Optimizer:
         """Resets all gradients to 0; otherwise the next backward pass would add to them."""
         with one_at_a_time:
             self._parameters.find_row()
-            for _, p in self._parameters.entries():
+            parameters = self._parameters
+            for p in parameters.all if parameters.row is None else [parameters.row]:
                 p.grad = 0
 
     def _numbers(self, step: int) -> tuple[float, ...]:
@@ -288,6 +289,7 @@ def clip_grad_norm(parameters: Given, max_norm: float) -> float:
     """
     found = Parameters(parameters, "clip_grad_norm")
     found.check_gradients()
+    max_norm = as_number(max_norm)  # NumPy's would make the gradients NumPy's
     norm = math.hypot(*(p.grad for p in found.all))
     for p in found.all if norm > max_norm else ():
         p.grad *= max_norm / norm
@@ -389,8 +391,10 @@ class Parameters:
             self._states = {name: self._arranged(numbers) for name, numbers in lists.items()}
 
     def entries(self) -> Iterable[tuple[Any, Any]]:
-        """Pairs (index into `state(name)`, parameter), or a single pair (all indices, row)."""
-        return enumerate(self.all) if self.row is None else [(slice(None), self.row)]
+        """Pairs (index into `state(name)`, parameter), if not frozen; or one (all indices, row)."""
+        if self.row is not None:
+            return [(slice(None), self.row)]
+        return ((i, p) for i, p in enumerate(self.all) if getattr(p, "requires_grad", True))
 
     def state(self, name: str) -> Any:
         """Numbers kept from one step to the next, one for each parameter, initially 0.0."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from micrograd import plot
 from micrograd.datasets import blobs, moons
-from micrograd.losses import binary_cross_entropy, cross_entropy
+from micrograd.losses import binary_cross_entropy_with_logits, cross_entropy
 from micrograd.nn import MLP
 
 POINTS, LABELS = [[-1.0, 0.0], [0.0, -1.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1, 1]
@@ -42,7 +42,7 @@ def trained(steps, hidden=(4,), classes=2, model_of=None, names=None, end=True, 
     points, labels = (X, Y) if classes == 2 else blobs(30, classes=classes)
     network = MLP(2, [*hidden, 1 if classes == 2 else classes], activation="tanh")
     model = model_of(network) if model_of else network
-    loss_of = binary_cross_entropy if classes == 2 else cross_entropy
+    loss_of = binary_cross_entropy_with_logits if classes == 2 else cross_entropy
     history = plot.animate(model, points, labels, names=names, **options)
     for step in range(steps + 1):
         loss = sum(map(loss_of, map(model, points), labels)) / len(points)

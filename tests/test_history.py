@@ -9,7 +9,7 @@ from plotting import X, Y, data_of, trained
 
 from micrograd import plot
 from micrograd.engine import Value
-from micrograd.losses import binary_cross_entropy
+from micrograd.losses import binary_cross_entropy_with_logits
 from micrograd.nn import MLP
 
 
@@ -19,7 +19,7 @@ def test_a_frame_holds_what_belongs_to_the_same_weights():
     history = plot.animate(network, X, Y)
     seen = []
     for _ in range(3):
-        loss = sum(map(binary_cross_entropy, map(network, X), Y)) / len(X)
+        loss = sum(map(binary_cross_entropy_with_logits, map(network, X), Y)) / len(X)
         network.zero_grad()
         loss.backward()
         history.record(loss)

@@ -9,7 +9,13 @@ import pytest
 import micrograd
 from micrograd.arrays import values
 from micrograd.engine import Value
-from micrograd.losses import binary_cross_entropy, cross_entropy, hinge, squared_error
+from micrograd.losses import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cross_entropy,
+    hinge,
+    squared_error,
+)
 from micrograd.nn import MLP, Linear, ReLU, Sequential, Tanh
 
 LOGITS = [-1000.0, -30.0, -1.5, 0.0, 0.7, 30.0, 1000.0]
@@ -53,11 +59,11 @@ def test_hinge_grows_below_the_margin_and_is_flat_from_there_on(s, t):
 @pytest.mark.parametrize("z", [-3.0, -0.5, 0.0, 0.5, 3.0, 20.0])
 @pytest.mark.parametrize("t", [0, 0.25, 1])
 def test_binary_cross_entropy_is_minus_log_probability(z, t):
-    loss, (gradient,) = with_gradient(lambda z: binary_cross_entropy(z, t), z)
+    loss, (gradient,) = with_gradient(lambda z: binary_cross_entropy_with_logits(z, t), z)
     p = sigmoid(z)
     assert loss == pytest.approx(-t * math.log(p) - (1 - t) * math.log1p(-p), rel=1e-7)
     assert gradient == pytest.approx(p - t, abs=1e-15)
-    numeric = slope(lambda z: binary_cross_entropy(z, t).item(), z)
+    numeric = slope(lambda z: binary_cross_entropy_with_logits(z, t).item(), z)
     assert gradient == pytest.approx(numeric, abs=1e-8)
 
 
@@ -75,7 +81,7 @@ def test_binary_cross_entropy_is_minus_log_probability(z, t):
     ],
 )
 def test_binary_cross_entropy_at_large_logits_and_at_zero(z, t, loss, gradient):
-    assert with_gradient(lambda z: binary_cross_entropy(z, t), z) == (loss, [gradient])
+    assert with_gradient(lambda z: binary_cross_entropy_with_logits(z, t), z) == (loss, [gradient])
 
 
 @pytest.mark.parametrize(
@@ -105,7 +111,7 @@ def test_cross_entropy_at_large_logits_and_at_ties(zs, label, loss, gradient):
 
 def test_binary_cross_entropy_is_cross_entropy_with_one_logit_of_zero():
     for z, t in itertools.product(LOGITS, [0, 1]):
-        one = binary_cross_entropy(Value(z), t).item()
+        one = binary_cross_entropy_with_logits(Value(z), t).item()
         two = cross_entropy([Value(0.0), Value(z)], t).item()
         assert one == pytest.approx(two, abs=1e-12)
 
@@ -117,7 +123,7 @@ def test_losses_agree_with_pytorch():
         theirs = torch.tensor(z, dtype=torch.float64, requires_grad=True)
         expected = functional.binary_cross_entropy_with_logits(theirs, torch.full_like(theirs, t))
         expected.backward()
-        loss, (gradient,) = with_gradient(lambda z, t=t: binary_cross_entropy(z, t), z)
+        loss, (gradient,) = with_gradient(lambda z, t=t: binary_cross_entropy_with_logits(z, t), z)
         assert loss == pytest.approx(expected.item(), abs=1e-12)
         assert gradient == pytest.approx(theirs.grad.item(), abs=1e-15)
     for zs in itertools.product(LOGITS, repeat=3):
@@ -150,7 +156,12 @@ def with_gradient_data(loss, x):
 
 @pytest.mark.parametrize(
     "loss",
-    [squared_error, hinge, binary_cross_entropy, lambda z, t: cross_entropy([z, -z], t)],
+    [
+        squared_error,
+        hinge,
+        binary_cross_entropy_with_logits,
+        lambda z, t: cross_entropy([z, -z], t),
+    ],
 )
 def test_plain_numbers_also_give_a_value(loss):
     assert isinstance(loss(0.5, 1), Value)
@@ -169,7 +180,7 @@ def test_hinge_refuses_targets_other_than_minus_one_and_one(target):
 @pytest.mark.parametrize("target", [-1, 1.5, math.nan])
 def test_binary_cross_entropy_refuses_targets_outside_0_to_1(target):
     with pytest.raises(ValueError, match=f"expects a target from 0 to 1, got {target}"):
-        binary_cross_entropy(Value(1.0), target)
+        binary_cross_entropy_with_logits(Value(1.0), target)
 
 
 @pytest.mark.parametrize("label", [-1, 2])
@@ -187,7 +198,9 @@ def test_cross_entropy_names_a_label_that_is_not_an_int(label):
 def test_cross_entropy_refuses_other_mistakes():
     with pytest.raises(TypeError, match=r"an int from 0 to 1, got 1\.0"):
         cross_entropy([Value(1.0), Value(2.0)], 1.0)
-    with pytest.raises(TypeError, match=r"a list of logits, got 1: use binary_cross_entropy"):
+    with pytest.raises(
+        TypeError, match=r"a list of logits, got 1: use binary_cross_entropy_with_logits"
+    ):
         cross_entropy(1, [Value(1.0), Value(2.0)])
     with pytest.raises(TypeError, match=r"a list of logits.*got Value.*binary_cross_en"):
         cross_entropy(Value(1.0), 0)
@@ -196,7 +209,7 @@ def test_cross_entropy_refuses_other_mistakes():
 # ---- batches
 
 
-@pytest.mark.parametrize("loss", [squared_error, hinge, binary_cross_entropy])
+@pytest.mark.parametrize("loss", [squared_error, hinge, binary_cross_entropy_with_logits])
 @pytest.mark.parametrize("n", [1, 2, 4])
 def test_a_batch_has_the_mean_loss(loss, n):
     rng = np.random.default_rng(n)
@@ -230,7 +243,7 @@ def test_squared_error_of_several_outputs_is_the_mean_over_all():
         (squared_error, np.ones(3), np.ones((3, 2)), r"got \(3,\) and \(3, 2\)"),
         (squared_error, np.ones(3), 1.0, r"got \(3,\) and \(\)"),
         (hinge, 1.0, [1.0, 1.0], r"got \(\) and \(2,\)"),
-        (binary_cross_entropy, np.ones(2), np.ones(3), r"got \(2,\) and \(3,\)"),
+        (binary_cross_entropy_with_logits, np.ones(2), np.ones(3), r"got \(2,\) and \(3,\)"),
         (cross_entropy, np.ones((3, 2)), [0, 1], r"got \(3, 2\) and \(2,\)"),
         (cross_entropy, np.ones((3, 2)), 1, r"got \(3, 2\) and \(\)"),
         (cross_entropy, [1.0, 2.0], [0, 1], r"got \(2,\) and \(2,\)"),
@@ -247,7 +260,7 @@ def test_shapes_that_differ_are_refused(loss, prediction, target, message):
     [
         (lambda: MLP(2, [3, 1]), squared_error, lambda n: np.linspace(-1, 1, n)),
         (lambda: MLP(2, [3, 1]), hinge, lambda n: np.array([1, -1, 1])[:n]),
-        (lambda: Sequential(Linear(2, 3), Tanh(), Linear(3, 1)), binary_cross_entropy,
+        (lambda: Sequential(Linear(2, 3), Tanh(), Linear(3, 1)), binary_cross_entropy_with_logits,
          lambda n: np.array([1, 0, 1])[:n]),
         (lambda: Sequential(Linear(2, 3), ReLU(), Linear(3, 2)), cross_entropy,
          lambda n: np.array([1, 0, 1])[:n]),
@@ -269,3 +282,30 @@ def test_the_same_line_runs_on_a_batch_and_compiled(build, loss, labels, n):
     batch.backward()
     assert batch.data == pytest.approx(eager.item(), rel=1e-12)
     assert [p.grad for p in model.parameters()] == pytest.approx(gradients, rel=1e-12, abs=1e-15)
+
+
+@pytest.mark.usefixtures("executor")
+def test_binary_cross_entropy_of_probabilities():
+    for p, t in itertools.product((0.25, 0.7, 1e-9), (0, 1, 0.25)):
+        loss, (gradient,) = with_gradient(lambda p, t=t: binary_cross_entropy(p, t), p)
+        assert loss == pytest.approx(-t * math.log(p) - (1 - t) * math.log1p(-p))
+        assert gradient == pytest.approx((p - t) / (p * (1 - p)))
+        assert micrograd.compile(binary_cross_entropy)([p], [t]).data == pytest.approx(loss)
+    assert binary_cross_entropy([0.0, 1.0], [1, 0]).data == 100.0  # as in PyTorch
+    assert binary_cross_entropy([0.0, 1.0], [0, 1]).data == 0.0
+    z = Value(1000.0)
+    binary_cross_entropy(z.sigmoid(), 0).backward()
+    assert z.grad == 0
+    for wrong in (-0.1, 1.1, math.nan):
+        with pytest.raises(
+            ValueError, match=r"from 0 to 1, got .*use binary_cross_entropy_with_log"
+        ):
+            binary_cross_entropy(Value(wrong), 1)
+
+
+def test_empty_batches_are_named():
+    for loss in (squared_error, hinge, binary_cross_entropy, binary_cross_entropy_with_logits):
+        with pytest.raises(ValueError, match="at least one example, got an empty batch"):
+            loss([], [])
+    with pytest.raises(ValueError, match=r"at least one example, got inputs of shape \(0, 2\)"):
+        Linear(2, 1)(np.ones((0, 2)))

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import micrograd
 from micrograd.arrays import ValueArray, data_of, values
 from micrograd.engine import Value, no_grad, topological_order
 from micrograd.nn import (
@@ -22,6 +23,7 @@ from micrograd.nn import (
     Linear,
     Module,
     Neuron,
+    Parameter,
     ReLU,
     Sequential,
     Sigmoid,
@@ -29,6 +31,7 @@ from micrograd.nn import (
     accuracy,
     confusion,
 )
+from micrograd.optim import SGD, Adam, AdamW
 
 MOONS = (
     Path(__file__).parent.parent / "demos" / "published_moons.csv"
@@ -511,3 +514,89 @@ def test_outputs_kept_by_a_model_are_no_parameters():
         with block:
             model(3.0)
         assert model.parameters() == [model.w]
+
+
+# ---- parameters that are declared, frozen, or assigned to
+
+
+class Scaled(Module):
+    def __init__(self, *more):
+        self.fc, self.scale, self.more = Linear(2, 1), Parameter(2.0), list(more)
+
+    def forward(self, x):
+        return self.fc(x) * self.scale
+
+
+def test_a_module_with_a_parameter_trains_no_other_leaves():
+    given = Value(3.0, label="w")
+    model = Scaled(Parameter(values([1.0, 2.0])), Parameter(given), Parameter(np.ones((1, 2))))
+    assert len(model.parameters()) == 3 + 1 + 2 + 1 + 2
+    assert all(isinstance(p, Parameter) for p in [model.scale, *model.more[0]])
+    assert model.more[1].data == 3.0
+    model.X = values([5.0])
+    with pytest.warns(UserWarning, match=r"Scaled\.X is not trained: .* make it nn\.Parameter"):
+        assert len(model.parameters()) == 9
+    model.X.requires_grad = False  # now it is data on purpose
+    assert len(model.parameters()) == 9
+
+    class Gain(Neuron):
+        def __init__(self):
+            super().__init__(2)
+            self.gain = Parameter(1.0)
+
+    assert [name for name, _ in Gain().named_parameters()] == ["w[0]", "w[1]", "b", "gain"]
+
+
+def test_an_array_without_axes_is_a_parameter():
+    model = Module()
+    model.scale, model.several = values(3.0), [values(1.0)]
+    assert [name for name, _ in model.named_parameters()] == ["scale", "several[0]"]
+
+
+@pytest.mark.parametrize("optimizer", [SGD, Adam, AdamW])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_frozen_leaf_gets_no_gradient_and_is_not_moved(optimizer, compiled):
+    model = Scaled()
+    loss = lambda x: (model(x) ** 2).sum()  # noqa: E731
+    loss = micrograd.compile(loss, executor="numpy") if compiled else loss
+    optimizer = optimizer(model.parameters(), lr=0.1, weight_decay=0.1)  # it holds all of them
+
+    def step():
+        before = model.fc.weight.data.tolist(), model.scale.data
+        optimizer.zero_grad()
+        loss([[1.0, 2.0]] if compiled else [1.0, 2.0]).backward()
+        optimizer.step()
+        return model.fc.weight.data.tolist() != before[0], model.scale.data != before[1]
+
+    assert step() == (True, True)
+    model.fc.weight.requires_grad = False
+    assert len(model.parameters()) == 2
+    assert len(model.state_dict()) == 4  # saved with the others
+    assert [step(), step()] == [(False, True)] * 2
+    assert (model.fc.weight.grad == 0).all()
+    if compiled:
+        loss.step(optimizer, [[1.0, 2.0]])
+        assert (model.fc.weight.grad == 0).all()
+    model.fc.weight.requires_grad = True
+    assert step() == (True, True)
+
+
+def test_numbers_assigned_to_attributes_set_the_data_of_leaves():
+    linear, neuron = Linear(2, 1), Neuron(2)
+    leaves = [*linear.parameters(), *neuron.parameters()]
+    linear.weight, linear.bias = np.ones((1, 2)), [0.5]
+    neuron.w, neuron.b = [1, 2], 3
+    assert [p.data for p in leaves] == [1, 1, 0.5, 1, 2, 3]
+    assert [*linear.parameters(), *neuron.parameters()] == leaves
+    with pytest.raises(ValueError, match=r"weight expects numbers of shape \(1, 2\), got \(2, 1\)"):
+        linear.weight = np.ones((2, 1))
+    neuron.b = new = Value(4.0)
+    assert neuron.b is new
+    linear.bias = None
+    assert len(linear.parameters()) == 2
+
+
+@pytest.mark.parametrize("arguments", [{"activation": "tanh"}, {"nonlin": "tanh"}])
+def test_activations_by_name(arguments):
+    assert repr(Neuron(2, *arguments.values())) == repr(Neuron(2, **arguments)) == "TanhNeuron(2)"
+    assert repr(Layer(2, 1, **arguments)) == "Layer of [TanhNeuron(2)]"

@@ -13,7 +13,7 @@ import micrograd
 from micrograd import SGD, Adam, AdamW, Linear, Sequential, Value, playground
 from micrograd.core.tracing import TraceError
 from micrograd.datasets import blobs, moons
-from micrograd.losses import binary_cross_entropy, cross_entropy, hinge, squared_error
+from micrograd.losses import binary_cross_entropy_with_logits, cross_entropy, hinge, squared_error
 from micrograd.nn import ACTIVATIONS, MLP, Activation, Module
 from micrograd.pages.pieces import piece
 
@@ -85,7 +85,7 @@ OPTIMIZERS = {
 }
 LOSSES = {
     "hinge": (hinge, lambda k: 2 * k - 1),
-    "cross-entropy": (binary_cross_entropy, lambda k: k),
+    "cross-entropy": (binary_cross_entropy_with_logits, lambda k: k),
     "squared error": (squared_error, lambda k: k),
     "own": (lambda score, k: (score - 2.0 * k).tanh() ** 2, lambda k: k),
 }
@@ -177,7 +177,13 @@ def test_what_is_detached_is_right_for_large_scores(tmp_path, opened):
         shown.evaluate("page.train(1)")
         found = shown.evaluate("page.numbers()")
     expected = trained(
-        model, [[1.0, 1.0], [-1.0, -2.0]], [0, 1], binary_cross_entropy, int, optimizer, steps=1
+        model,
+        [[1.0, 1.0], [-1.0, -2.0]],
+        [0, 1],
+        binary_cross_entropy_with_logits,
+        int,
+        optimizer,
+        steps=1,
     )
     assert found == pytest.approx(expected, rel=1e-12)
 
@@ -237,7 +243,7 @@ def test_a_network_made_larger_on_the_page_is_the_one_python_makes(tmp_path, ope
     for p, number in zip(model.parameters(), before, strict=True):
         p.data = number
     optimizer = SGD(model.parameters(), lr=0.3)
-    expected = trained(model, X, Y, binary_cross_entropy, int, optimizer, steps=5)
+    expected = trained(model, X, Y, binary_cross_entropy_with_logits, int, optimizer, steps=5)
     assert found == pytest.approx(expected, rel=1e-12)
 
 
@@ -289,7 +295,7 @@ def test_a_subclass_with_a_forward_of_its_own_computes_in_the_page_as_in_python(
     with opened(saved(playground(model, X, Y, optimizer=optimizer), tmp_path)) as shown:
         shown.evaluate("page.train(5)")
         found = shown.evaluate("page.numbers()")
-    expected = trained(model, X, Y, binary_cross_entropy, int, optimizer, steps=5)
+    expected = trained(model, X, Y, binary_cross_entropy_with_logits, int, optimizer, steps=5)
     assert found == pytest.approx(expected, rel=1e-12)
 
 
@@ -401,7 +407,7 @@ def test_the_loss_along_the_last_step_is_that_of_the_engine(tmp_path, opened):
     def loss_at(numbers):
         for p, number in zip(model.parameters(), numbers, strict=True):
             p.data = number
-        losses = [binary_cross_entropy(model(x), k) for x, k in zip(X, Y, strict=True)]
+        losses = [binary_cross_entropy_with_logits(model(x), k) for x, k in zip(X, Y, strict=True)]
         return sum(losses).data / len(X)
 
     with opened(saved(playground(model, X, Y, optimizer=optimizer), tmp_path)) as page:
@@ -563,7 +569,7 @@ def test_a_point_flows_through_the_network(tmp_path, opened):
         drawn(page)
         assert page.evaluate("page.state().chosen.point") == 4
         score = model(X[4])
-        loss = binary_cross_entropy(score, Y[4])
+        loss = binary_cross_entropy_with_logits(score, Y[4])
         loss.backward()
         text = page.text_content("#details").replace("−", "-")
         assert f"{score.data:.4g}" in text
@@ -593,7 +599,7 @@ def test_a_neuron_steps_through_its_operations(tmp_path, opened):
         assert " × " in page.text_content("#opened-said")
         page.click("#opened-all")
         drawn(page)
-        loss = binary_cross_entropy(model(X[0]), Y[0])
+        loss = binary_cross_entropy_with_logits(model(X[0]), Y[0])
         loss.backward()
         neuron, found = model.layers[0].neurons[1], page.evaluate(spoken)
         for name, p in zip(("w₁", "w₂", "b"), (*neuron.w, neuron.b), strict=True):
@@ -622,7 +628,7 @@ def test_a_weight_is_turned_on_its_card(tmp_path, opened):
 def test_a_weight_shows_its_update_and_is_set_by_hand(tmp_path, opened):
     model = mlp(2, [3, 1], activation="tanh")
     optimizer = Adam(model.parameters(), lr=0.05)
-    trained(model, X, Y, binary_cross_entropy, int, optimizer, steps=2)
+    trained(model, X, Y, binary_cross_entropy_with_logits, int, optimizer, steps=2)
     page_of = playground(model, X, Y, optimizer=optimizer)
     w = model.layers[0].neurons[1].w[0]
     with opened(saved(page_of, tmp_path)) as page:
@@ -631,7 +637,7 @@ def test_a_weight_shows_its_update_and_is_set_by_hand(tmp_path, opened):
         drawn(page)
         assert "L0.n1.w0" in page.text_content("#details")
         before = page.evaluate("page.numbers()")
-        trained(model, X, Y, binary_cross_entropy, int, optimizer, steps=1)
+        trained(model, X, Y, binary_cross_entropy_with_logits, int, optimizer, steps=1)
         text = page.text_content("#details").replace("−", "-")
         i = model.parameters().index(w)
         for number in (w.grad, optimizer._state("m")[i], optimizer._state("s")[i], w.data):
@@ -846,7 +852,7 @@ def test_a_model_that_is_no_mlp_says_what_cannot_be_changed(tmp_path, opened):
         model = Pair()
         for p, number in zip(model.parameters(), page.evaluate("page.numbers()"), strict=True):
             p.data = number
-        loss = binary_cross_entropy(model(X[0]), Y[0])
+        loss = binary_cross_entropy_with_logits(model(X[0]), Y[0])
         loss.backward()
         text = page.locator("#opened-graph .card[aria-label^='a, parameter']").get_attribute(
             "aria-label"
@@ -886,7 +892,12 @@ def theirs(script):
 @pytest.mark.parametrize(
     ("sizes", "activation", "loss", "optimizer"),
     [
-        ((2, [3, 1]), "tanh", binary_cross_entropy, lambda p: SGD(p, lr=0.3, weight_decay=0.01)),
+        (
+            (2, [3, 1]),
+            "tanh",
+            binary_cross_entropy_with_logits,
+            lambda p: SGD(p, lr=0.3, weight_decay=0.01),
+        ),
         ((2, [3, 3, 1]), "relu", hinge, lambda p: SGD(p, lr=0.05, momentum=0.8)),
         ((2, [1]), "linear", squared_error, lambda p: Adam(p, lr=0.05, betas=(0.8, 0.95))),
         ((2, [3, 3]), "sigmoid", cross_entropy, lambda p: AdamW(p, lr=0.05, weight_decay=0.1)),

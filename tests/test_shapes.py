@@ -11,7 +11,7 @@ from micrograd import Value, compile, fit, playground
 from micrograd.arrays import ValueArray, values
 from micrograd.core.shapes import plain
 from micrograd.datasets import batches
-from micrograd.losses import binary_cross_entropy, cross_entropy, hinge, squared_error
+from micrograd.losses import binary_cross_entropy_with_logits, cross_entropy, hinge, squared_error
 from micrograd.nn import (
     MLP,
     Activation,
@@ -120,7 +120,10 @@ def test_batches_go_by_position(table):
 def test_losses_take_tables(table):
     scores, signs = X[:, 0], np.array([1, -1, 1, 1, -1])
     cases = [(squared_error, scores, X[:, 1]), (hinge, scores, signs)]
-    cases += [(binary_cross_entropy, scores, signs > 0), (cross_entropy, X, 1 * (signs > 0))]
+    cases += [
+        (binary_cross_entropy_with_logits, scores, signs > 0),
+        (cross_entropy, X, 1 * (signs > 0)),
+    ]
     for loss, given, targets in cases:
         expected = loss(given, targets).item()
         assert loss(table(given), table(targets)).item() == expected
@@ -200,7 +203,9 @@ def compiled(loss):
 
 ENTRIES = {
     "hinge": lambda y: hinge(values(X[:, 0]), y),
-    "binary_cross_entropy": lambda y: binary_cross_entropy(X[:, 0].tolist(), y),
+    "binary_cross_entropy_with_logits": lambda y: binary_cross_entropy_with_logits(
+        X[:, 0].tolist(), y
+    ),
     "cross_entropy": lambda y: cross_entropy(values(np.ones((5, 3))), y),
     "accuracy": lambda y: accuracy(X[:, 0], y),
     "accuracy of 3": lambda y: accuracy(np.ones((5, 3)), y),

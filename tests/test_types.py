@@ -92,7 +92,7 @@ import numpy as np
 from micrograd import SGD, Adam, Linear, MLP, Sequential, Value
 from micrograd.arrays import ValueArray
 from micrograd.datasets import batches, moons
-from micrograd.losses import binary_cross_entropy, cross_entropy, squared_error
+from micrograd.losses import binary_cross_entropy_with_logits, cross_entropy, squared_error
 from micrograd.nn import ReLU, accuracy
 from micrograd.optim import clip_grad_norm, cosine
 model = Sequential(Linear(2, 8), ReLU(), Linear(8, 3))
@@ -110,7 +110,7 @@ sgd, rate = SGD(network.named_parameters(), lr=0.1, momentum=0.9), cosine(0.1, 0
 for points_now, labels_now in batches(points, labels, size=20):
     sgd.lr = rate(sgd.steps)
     sgd.zero_grad()
-    binary_cross_entropy(network(points_now), labels_now).backward()
+    binary_cross_entropy_with_logits(network(points_now), labels_now).backward()
     assert_type(clip_grad_norm(network.parameters(), 1.0), float)
     sgd.step()
 assert_type(network(points), ValueArray)

@@ -15,20 +15,22 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from micrograd.core.node import innermost
 from micrograd.core.shapes import Model, Numbers, flat
 from micrograd.engine import Value, topological_order
-from micrograd.losses import binary_cross_entropy, cross_entropy, hinge, squared_error
+from micrograd.losses import binary_cross_entropy_with_logits, cross_entropy, hinge, squared_error
 from micrograd.nn import ACTIVATIONS, MLP, Layer, Module, Neuron
 from micrograd.optim import SGD, Adam, AdamW, Optimizer
 from micrograd.pages.page import Page
-from micrograd.pages.pieces import call_of, piece, recorded_update, state_of
+from micrograd.pages.pieces import call_of, piece, recorded_update, state_of, weights_of
 from micrograd.pages.points import columns, curve, examples
 
 # What the page calls each loss, and how PyTorch computes it from all scores and labels y.
 IN_TORCH = "torch.nn.functional.{}(scores[:, 0], y.double())"
 KNOWN: dict[Callable[..., Value], tuple[str, str]] = {
-    binary_cross_entropy: ("cross-entropy", IN_TORCH.format("binary_cross_entropy_with_logits")),
+    binary_cross_entropy_with_logits: (
+        "cross-entropy",
+        IN_TORCH.format("binary_cross_entropy_with_logits"),
+    ),
     cross_entropy: ("cross-entropy", "torch.nn.functional.cross_entropy(scores, y)"),
     hinge: ("hinge", "(1 - y * scores[:, 0]).relu().mean()"),
     squared_error: ("squared error", IN_TORCH.format("mse_loss")),
@@ -56,9 +58,9 @@ def playground(
             (regression), n numbers or rows of one number.
         y: n labels: 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes. For a curve, the n
             numbers to predict.
-        loss: takes what the model returns and the label; by default `binary_cross_entropy` for one
-            score, `cross_entropy` for several, `squared_error` for a curve. The page takes its mean
-            over the examples. Neither may branch on a number.
+        loss: takes what the model returns and the label; by default for one score
+            `binary_cross_entropy_with_logits`, `cross_entropy` for several, `squared_error` for a
+            curve. The page takes its mean over the examples. Neither may branch on a number.
         names: names of the classes.
         optimizer: an SGD, Adam or AdamW, whose settings and moments the page starts from.
         title: title of the page and of the browser window.
@@ -88,7 +90,9 @@ def playground(
     else:
         rows, labels, called = examples(X, y, names or usual_names)
         points = [[*x, k] for x, k in zip(rows, labels, strict=True)]
-    usual = [cross_entropy] if outputs > 1 else [binary_cross_entropy, hinge, squared_error]
+    usual = (
+        [cross_entropy] if outputs > 1 else [binary_cross_entropy_with_logits, hinge, squared_error]
+    )
     can_curve = outputs == 1 and (is_curve or "sizes" in shown)
     losses = dict.fromkeys([loss, *usual] if loss else usual)  # the given one first
     data = {
@@ -112,7 +116,7 @@ def playground(
 
 def _model(model: Any, parameters: Sequence[Value], inputs: int) -> dict[str, Any]:
     # The model as the page needs it: the sizes of an MLP, else what it computes.
-    data: dict[str, Any] = {"weights": [float(innermost(p.data)) for p in parameters]}
+    data: dict[str, Any] = {"weights": weights_of(parameters)}
     if (sizes := _sizes(model)) is not None:
         if sizes[0] != inputs:
             expected = f"for these X, the page expects a model of {inputs} inputs"
@@ -157,7 +161,7 @@ def _loss(loss: Callable[..., Value], outputs: int, signs: bool = False) -> dict
     # With one output, the targets are 0 and 1 for cross-entropies and -1 and 1 for the hinge loss.
     # For other losses they are like the labels in y, or -1 and 1 if there is no y. Of a curve, the
     # number to predict is an input of the piece.
-    is_entropy = loss in (binary_cross_entropy, cross_entropy)
+    is_entropy = loss in (binary_cross_entropy_with_logits, cross_entropy)
     doubled = outputs == 1 and (loss is hinge or (signs and not is_entropy))
     targets = ([-1, 1] if doubled else list(range(max(outputs, 2)))) if outputs else []
 
