@@ -92,7 +92,8 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
         for i, operand in enumerate(node.operands):
             share = (local[name][i] or 0) * node.grad if name in local else math.nan
             received.setdefault(operand, []).append(innermost(share))
-    dotted = {x for x in received if complete and x not in drawn.results and x in value_of}
+    shown = {x for x in value_of if box_of[x].kind != "constant" and x not in drawn.results}
+    dotted = shown & received.keys() if complete else set()
     dotted = {x for x in dotted if not _add_up(received[x], innermost(box_of[x].grad))}
     if any(box_of[x].op and box_of[x].has_gradient for x in dotted):
         dotted = {*received}  # a leaf may have accumulated, but this is of other data
