@@ -271,3 +271,17 @@ def test_the_chain_rule_of_a_matrix_product_in_letters():
     assert np.allclose(W.grad.astype(float), X.data.T.astype(float) @ P.grad.astype(float))
     assert np.allclose(X.grad.astype(float), P.grad.astype(float) @ W.data.T.astype(float))
     assert np.allclose(b.grad.astype(float), P.grad.astype(float).sum())
+
+
+def test_the_label_of_an_array_is_drawn():
+    X, W = values([[1.0, 2.0], [0.5, -1.0]], label="X"), values([[3.0, 4.0]])
+    W.label = "W"
+    P = X @ W.T
+    P.label = "P"
+    loss = (P * P).sum()
+    for names in ({}, {"A": X, "B": W, "C": P}):
+        labels = [n.label for n in boxes(loss, names=names)]
+        assert labels == ["X", "W", "Wᵀ", "P", "", ""]
+        assert {"X[1][0]", "W[0][1]", "P[0][0]"} <= {
+            n.label for n in graph(loss, names=names).nodes
+        }

@@ -47,7 +47,7 @@ def with_arrays(drawn: Graph) -> Graph:
     """
     named, node_of = drawn.named, dict(zip(drawn.values, drawn.nodes, strict=True))
     names = {id(array): label for label, array in reversed(named.arrays)}
-    arrays = _arrays(drawn.values, [array for _, array in named.arrays])
+    arrays = remembered(drawn.values, [array for _, array in named.arrays])
     groups: list[tuple[Any, list[Value]]] = []  # arrays with their elements, then reductions
     home: dict[Value, int] = {}  # the group of each node inside
     for array in arrays:
@@ -140,9 +140,11 @@ def with_arrays(drawn: Graph) -> Graph:
     return folded(drawn, rests)
 
 
-def _arrays(values: Iterable[Value], arrays: Iterable[Any]) -> list[Any]:
-    # These arrays, then all arrays that they or the Values were computed from, without duplicates.
-    # Last are those with elements of their operands, such as views.
+def remembered(values: Iterable[Value], arrays: Iterable[Any]) -> list[Any]:
+    """These arrays, then all arrays that they or the Values were computed from.
+
+    Last are those with elements of their operands, such as views.
+    """
     waiting = [*arrays, *(x for value in values for x in _memory(value)[1])]
     found: dict[int, Any] = {}
     for array in waiting:
@@ -183,10 +185,11 @@ def _taken(part: Any, whole: Any) -> tuple[str, str]:
 
 def _memory(thing: Any) -> tuple[str, Sequence[Any]]:
     # What an array or the Value of a reduction remembers: the operation and its operands; a view
-    # is taken from a result.
+    # is taken from a result, or from an array with a label.
     if not getattr(thing, "_made_from", None):
         base = getattr(thing, "base", None)
-        return "", [base] if getattr(base, "_made_from", None) else []
+        known = getattr(base, "_made_from", None) or getattr(base, "label", "")
+        return "", [base] if known else []
     import numpy as np  # a graph of arrays has loaded it
 
     op, things = thing._made_from
