@@ -24,6 +24,7 @@ from collections.abc import Iterable
 from functools import reduce
 from typing import Any
 
+from micrograd.core.hints import hinted
 from micrograd.core.shapes import Numbers, fix_of, flat, plain, shape_of
 from micrograd.core.tracing import take
 from micrograd.engine import Value
@@ -144,3 +145,6 @@ def _mean(losses: list[Value]) -> Value:
 
 def _is_known(target: object) -> bool:  # a traced number has no value yet, so it cannot be checked
     return isinstance(target, (numbers.Real, str))
+
+
+globals()["__getattr__"] = hinted(__name__)  # not `def`: type checkers would accept any name
