@@ -12,7 +12,6 @@ on first use. So `import micrograd` needs only the standard library and takes a 
 """
 
 import importlib as _importlib
-import sys as _sys
 import typing as _typing
 
 # `as` tells type checkers that a name is exported.
@@ -65,18 +64,7 @@ if not _typing.TYPE_CHECKING:  # type checkers understand only a literal list
 _modules = (
     "core engine derivatives arrays module nn losses optim datasets draw pages plot compiler grade"
 )
-_hints = {  # for names that are in other modules, or only in other packages
-    "blobs circles moons spirals": "import it from micrograd.datasets",
-    "binary_cross_entropy binary_cross_entropy_with_logits cross_entropy hinge squared_error": (
-        "import it from micrograd.losses"
-    ),
-    "clip_grad_norm": "import it from micrograd.optim",
-    "animate decision_boundary learning_curves loss_curve": "import it from micrograd.plot",
-    "tensor Tensor Vector Matrix": "use values(...), an array of Values",
-    "grad": "use gradient(f, xs), or call backward() and read .grad",
-    "DataLoader": "use micrograd.datasets.batches(X, y, size)",
-}
-_hint_for = {name: hint for names, hint in _hints.items() for name in names.split()}
+_unknown = _importlib.import_module("micrograd.core.hints").hinted(__name__)
 
 
 def _apply_ufunc(value: Value, *call: _typing.Any, **options: _typing.Any) -> _typing.Any:
@@ -96,12 +84,7 @@ def __getattr__(name: str) -> _typing.Any:
         return getattr(_importlib.import_module(_module_of[name]), name)
     if name in _modules.split():
         return _importlib.import_module(f"micrograd.{name}")
-    error = f"module 'micrograd' has no attribute {name!r}"
-    if name in _hint_for:
-        error += f": {_hint_for[name]}"
-        if _sys._getframe(1).f_code.co_name == "_handle_fromlist":
-            raise ImportError(error)  # `from micrograd import` would hide an AttributeError
-    raise AttributeError(error)
+    return _unknown(name, frames=2)
 
 
 def __dir__() -> list[str]:

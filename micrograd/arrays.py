@@ -139,6 +139,7 @@ class ValueArray(np.ndarray[Any, Any]):
     array([ 3., 30.])
     """
 
+    label: str = ""  # a name for drawings
     _made_from: tuple[str, tuple[Any, ...]] | None = None  # operation and operands, for drawings
 
     @property  # type: ignore[override]  # ndarray.data is a buffer
@@ -315,10 +316,10 @@ def apply_ufunc(ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
     return _remembering(_with_class(instead(*operands, **options)), name, inputs)
 
 
-def values(array: Numbers) -> ValueArray:
+def values(array: Numbers, label: str = "") -> ValueArray:
     """An array of new leaves in the shape of these nested lists or this array.
 
-    An element that is a Value stays as it is.
+    An element that is a Value stays as it is. `label` is the name of the array in drawings.
 
     >>> W = values([[1.0, 2.0], [3.0, 4.0]])
     >>> (W * W).sum().backward()
@@ -329,7 +330,9 @@ def values(array: Numbers) -> ValueArray:
     found = np.asarray(_VALUE(np.asarray(array)), dtype=object)
     memory: Any = Memory(found.shape, dtype=object)
     memory[...] = found
-    return memory.view(ValueArray)  # type: ignore[no-any-return]
+    result: ValueArray = memory.view(ValueArray)
+    result.label = label
+    return result
 
 
 def data_of(array: Numbers) -> Floats:

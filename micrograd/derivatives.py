@@ -191,6 +191,7 @@ def jvp(
         leaves, known, output = _called(output, xs)
         rates = dict(zip(leaves, flat(tangents), strict=True))
     else:
+        _expect(isinstance(xs, Mapping), "jvp", "a dict for a graph", xs, "use jvp(y, {x: 1.0})")
         rates = dict(xs)
     outputs = [_output(v) for v in flat(output)]
     tangent = _Tape(*outputs).tangents(rates)
@@ -212,6 +213,8 @@ def vjp(output: Numbers, upstream: Numbers = 1) -> Derivatives:
     >>> gradient_of[x], gradient_of[y]
     (13.0, -8.0)
     """
+    fix = "call it, as in vjp(f(x)), or use gradient(f, [2.0])"
+    _expect(not callable(output), "vjp", "Values", output, fix)
     if shape_of(output) != shape_of(upstream):
         raise ValueError(f"vjp expects upstream gradients of shape {shape_of(output)}")
     outputs = flat(output)
@@ -292,6 +295,7 @@ def derivative(f: Callable[[Value], SupportsFloat], x: Number, order: int = 1) -
     """
     if order < 1:
         raise ValueError(f"derivative expects order >= 1, got {order}")
+    _expect(callable(f), "derivative", "a function", f, OF_GRAPH)
     return gradient(f if order == 1 else lambda v: derivative(f, v, order - 1), [x])[0]
 
 
@@ -301,6 +305,9 @@ def gradient(f: Callable[..., SupportsFloat], xs: Iterable[Number]) -> list[Numb
     >>> gradient(lambda x, y: x * y, [3.0, 5.0])
     [5.0, 3.0]
     """
+    _expect(callable(f), "gradient", "a function", f, OF_GRAPH)
+    fix = "use gradient(f, [x]), or derivative(f, x)"
+    _expect(isinstance(xs, Iterable), "gradient", "a list of numbers", xs, fix)
     return jacobian(lambda *leaves: [_output(f(*leaves))], xs)[0]
 
 
@@ -312,6 +319,7 @@ def hessian(f: Callable[..., SupportsFloat], xs: Iterable[Number]) -> list[list[
     >>> hessian(lambda x, y: x**2 * y, [3.0, 5.0])
     [[10.0, 6.0], [6.0, 0.0]]
     """
+    _expect(callable(f), "hessian", "a function", f, OF_GRAPH)
     rows = jacobian(lambda *leaves: gradient(f, leaves), xs)
     for i, j in combinations(range(len(rows)), 2):
         one, other = innermost(rows[i][j]), innermost(rows[j][i])
@@ -339,6 +347,15 @@ def _called(f: Callable[..., Any], xs: Iterable[Number]) -> tuple[list[Value], l
         running.reset(outer)
         if outer_made is not None:
             outer_made += made
+
+
+OF_GRAPH = "for a graph, call y.backward() and read x.grad, or use vjp(y)[x] or jacobian([y], [x])"
+
+
+def _expect(is_met: bool, user: str, expected: str, got: object, fix: str) -> None:
+    if not is_met:
+        what = f"{type(got).__name__} {got!r:.40}"
+        raise TypeError(f"{user} expects {expected}, got {what}: {fix}")
 
 
 def _output(y: Any) -> Value:

@@ -26,6 +26,7 @@ from collections.abc import Iterable
 from functools import reduce
 from typing import Any
 
+from micrograd.core.hints import hinted
 from micrograd.core.node import as_value, innermost
 from micrograd.core.shapes import Numbers, fix_of, flat, plain, shape_of
 from micrograd.core.tracing import take
@@ -187,3 +188,6 @@ def _mean(losses: list[Value]) -> Value:
 
 def _is_known(target: object) -> bool:  # a traced number has no value yet, so it cannot be checked
     return isinstance(target, (numbers.Real, str))
+
+
+globals()["__getattr__"] = hinted(__name__)  # not `def`: type checkers would accept any name

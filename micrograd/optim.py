@@ -27,6 +27,7 @@ from operator import attrgetter, is_
 from threading import RLock
 from typing import Any, ClassVar, Protocol, TypeAlias
 
+from micrograd.core.hints import hinted
 from micrograd.core.numbers import Number, as_number
 
 __all__ = ["SGD", "Adam", "AdamW", "Optimizer", "clip_grad_norm", "cosine", "linear"]
@@ -447,3 +448,6 @@ def _pairs(given: Iterable[Any]) -> Iterator[tuple[str, Any]]:
             yield from ((name and f"{name}[{i}]", v) for i, v in enumerate(p.ravel().tolist()))
         else:
             yield name, p
+
+
+globals()["__getattr__"] = hinted(__name__)  # not `def`: type checkers would accept any name

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from micrograd import Value, draw_dot, no_grad, values
+from micrograd.draw.formulas import number
 from micrograd.draw.graph import at_level, graph
 from micrograd.nn import MLP
 
@@ -25,6 +26,12 @@ def regression():
 
 def boxes(*roots, names=None, **options):
     return at_level(graph(*roots, names=names, **options), "array").nodes
+
+
+def cells(dot):
+    """The texts of the cells of all cards."""
+    found = re.split("</TD>|label=<", dot.source.replace("&#160;", " ").replace("\xa0", " "))
+    return [re.sub("<.*?>", "", text).strip() for text in found]
 
 
 def rows(nodes):
@@ -107,11 +114,59 @@ def test_reductions(reduction, op):
     assert (result.op, set(result.operands)) == (op, {leaf.name})
 
 
-def test_a_view_belongs_to_its_array():
+def test_a_view_has_a_box_behind_that_of_its_array():
     A = values([[1.0, 2.0], [3.0, 4.0]])
-    leaf, product, total = boxes((A.T @ A[:, 0]).sum(), names={"A": A})
-    assert (product.op, product.operands) == ("@", (leaf.name, leaf.name))
+    leaf, turned, column, product, total = boxes((A.T @ A[:, 0]).sum(), names={"A": A})
+    assert (product.op, product.operands) == ("@", (turned.name, column.name))
+    assert turned.operands == column.operands == (leaf.name,)
+    assert (turned.data, column.data) == ((1.0, 3.0, 2.0, 4.0), (1.0, 3.0))
     assert total.operands == (product.name,)
+    # an array that was computed, and one that leads to the result only in part
+    for root, ops in (
+        ((A * 2.0).reshape(4)[1:] * 3.0, ["*", "[ ]", "*"]),
+        (np.concatenate([A * 2.0, A[:1] * 5.0]) * 3.0, ["*", "[ ]", "*", "concatenate", "*"]),
+    ):
+        assert [n.op for n in boxes(root, names={"A": A}) if n.op] == ops
+    leaf, part, _ = boxes(A[0] * A[0], names={"A": A})
+    assert (leaf.data, part.label, part.data) == ((1.0, 2.0, 3.0, 4.0), "A[0]", (1.0, 2.0))
+
+
+PRODUCTS = [  # of a 3 x 3 matrix A and a 2 x 3 matrix B
+    (lambda A, B: A @ B.T, "Bᵀ", "∂L/∂P · B   (3 × 2) (2 × 3)", "Aᵀ · ∂L/∂P   (3 × 3) (3 × 2)"),
+    (lambda A, B: A[1:, :2] @ B, "A[1:, :2]", "∂L/∂P · Bᵀ   (2 × 3) (3 × 2)",
+     "A[1:, :2]ᵀ · ∂L/∂P   (2 × 2) (2 × 3)"),
+    (lambda A, B: B.reshape(3, 2) @ A[1:], "B.reshape(3, 2)", "∂L/∂P · A[1:]ᵀ   (3 × 3) (3 × 2)",
+     "B.reshape(3, 2)ᵀ · ∂L/∂P   (2 × 3) (3 × 3)"),
+    (lambda A, B: A[::2] @ B.T, "A[…]", "∂L/∂P · B   (2 × 2) (2 × 3)",
+     "A[…]ᵀ · ∂L/∂P   (3 × 2) (2 × 2)"),
+    (lambda A, B: B[0] @ A, "B[0]", "∂L/∂P · Aᵀ   (1 × 3) (3 × 3)",
+     "B[0]ᵀ · ∂L/∂P   (3 × 1) (1 × 3)"),
+    (lambda A, B: A @ B[:1].reshape(3), "B[0]", "∂L/∂P · B[0]ᵀ   (3 × 1) (1 × 3)",
+     "Aᵀ · ∂L/∂P   (3 × 3) (3 × 1)"),
+    (lambda A, B: np.concatenate([A[:1], B]) @ np.ones(3), "concatenate",
+     "∂L/∂P · c1ᵀ   (3 × 1) (1 × 3)"),
+    (lambda A, B: [[1.0, 2.0]] @ B, "B", "c0ᵀ · ∂L/∂P   (2 × 1) (1 × 3)"),
+    (lambda A, B: A.reshape(3, 1, 3) @ B.T, "Bᵀ", "∂L/∂P · B   (3 × 1 × 2) (2 × 3)",
+     "∑ A.reshape(3, 1, 3)ᵀ · ∂L/∂P   (3 × 3 × 1) (3 × 1 × 2)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("product", "title", "rules"), [(f, t, rules) for f, t, *rules in PRODUCTS]
+)
+def test_a_product_shows_its_factors_as_they_were_multiplied(product, title, rules):
+    names = {"A": values(np.arange(9.0).reshape(3, 3) - 4), "B": values([[1.0, 2, -1], [3, 0, 1]])}
+    P = names["P"] = product(*names.values())
+    L = names["L"] = (P * P).sum()
+    L.backward()
+    assert title in cells(draw_dot(L, names=names, level="array"))
+    symbols = cells(draw_dot(L, names=names, level="array", edges="symbols"))
+    assert [text for text in symbols if re.search(r" · .*\) \(", text)] == rules
+    numbers = cells(draw_dot(L, names=names, level="array", edges="derivatives"))
+    shares = [text.split("= [")[1].strip("]").replace(";", "") for text in numbers if "= [" in text]
+    grads = [" ".join(map(number, n.grad)) for n in boxes(L, names=names) if n.shape]
+    assert {*shares} <= {*grads}
+    assert len(shares) == (len(rules) if P.ndim < 3 else 0)  # stacks of matrices have no room
 
 
 def test_an_element_that_was_replaced_is_not_hidden():
@@ -216,3 +271,17 @@ def test_the_chain_rule_of_a_matrix_product_in_letters():
     assert np.allclose(W.grad.astype(float), X.data.T.astype(float) @ P.grad.astype(float))
     assert np.allclose(X.grad.astype(float), P.grad.astype(float) @ W.data.T.astype(float))
     assert np.allclose(b.grad.astype(float), P.grad.astype(float).sum())
+
+
+def test_the_label_of_an_array_is_drawn():
+    X, W = values([[1.0, 2.0], [0.5, -1.0]], label="X"), values([[3.0, 4.0]])
+    W.label = "W"
+    P = X @ W.T
+    P.label = "P"
+    loss = (P * P).sum()
+    for names in ({}, {"A": X, "B": W, "C": P}):
+        labels = [n.label for n in boxes(loss, names=names)]
+        assert labels == ["X", "W", "Wᵀ", "P", "", ""]
+        assert {"X[1][0]", "W[0][1]", "P[0][0]"} <= {
+            n.label for n in graph(loss, names=names).nodes
+        }

@@ -374,6 +374,20 @@ def test_leaves_that_accumulate_have_dots_and_operations_do_not():
     assert len(shares) > 4
 
 
+def test_gradients_that_pile_up_in_constants_are_no_reason_for_dots():
+    x = Value(3.0)
+    y = (2 * x - 1) ** 2
+    for _ in range(2):
+        x.grad = 0  # the gradients of 2 and 1 stay
+        y.backward()
+        dot = draw_dot(y, edges="derivatives")
+        assert "do not" not in caption(dot)
+        assert DOT not in {number for numbers in sums(dot) for number in numbers}
+    y.backward()  # now x, too, has piled up
+    dots = caption(draw_dot(y, edges="derivatives"))
+    assert "call loss.zero_grad(), then loss.backward()" in " ".join(dots.split())
+
+
 def test_a_part_of_a_larger_graph_has_no_chain_rule():
     x = Value(3.0)
     h = x * x
@@ -389,3 +403,14 @@ def test_the_picture_of_a_static_graph_fits_its_data():
     dot = draw_dot(names["L"], names=names, edges="derivatives")
     assert "do not add up" not in caption(dot)
     assert DOT not in {x for numbers in sums(dot) for x in numbers}
+
+
+def test_a_frozen_parameter_looks_like_the_others_and_has_no_gradient():
+    neuron = Neuron(2)
+    neuron.w[0].requires_grad = False
+    out = neuron([Value(1.0, label="a"), Value(2.0, label="b")])
+    out.backward()
+    drawn = draw_dot(out, names={"neuron": neuron}, edges="derivatives").source
+    frozen, free = (next(line for line in drawn.splitlines() if f">w{i}<" in line) for i in "01")
+    assert "dots" not in drawn
+    assert frozen.split("COLOR")[1] == free.split("COLOR")[1]  # the frame of a parameter

@@ -17,6 +17,7 @@ from rooms import ROOMS
 from sampling import thinned
 
 import micrograd
+from micrograd.core.hints import HINTS
 
 PACKAGE = Path(micrograd.__file__).parent
 PATHS = sorted(PACKAGE.rglob("*.py"))
@@ -119,8 +120,9 @@ def test_the_facade_names_everything_it_promises_and_no_module():
     ("module", "names"),
     [
         ("datasets", "blobs circles moons spirals"),
-        ("losses", "binary_cross_entropy_with_logits cross_entropy hinge squared_error"),
-        ("optim", "clip_grad_norm"),
+        ("losses", "binary_cross_entropy binary_cross_entropy_with_logits cross_entropy hinge"),
+        ("optim", "clip_grad_norm Optimizer cosine"),
+        ("nn", "ReLU Tanh Sigmoid Activation accuracy Parameter"),
         ("plot", "animate decision_boundary learning_curves loss_curve"),
     ],
 )
@@ -134,21 +136,59 @@ def test_a_name_that_is_elsewhere_is_told_with_its_module(module, names):
             exec(f"from micrograd import {name}")
 
 
-def test_a_name_of_another_package_is_told_with_the_name_here():
-    for name, instead in {
-        **dict.fromkeys(("tensor", "Tensor", "Vector", "Matrix"), "values"),
-        **{"grad": "gradient", "DataLoader": "datasets.batches"},
-    }.items():
-        assert callable(operator.attrgetter(instead)(micrograd))
-        with pytest.raises(AttributeError, match=rf"'{name}': use (micrograd\.)?{instead}\("):
-            getattr(micrograd, name)
-        with pytest.raises(ImportError, match=rf"'{name}': use (micrograd\.)?{instead}\("):
-            exec(f"from micrograd import {name}")
+@pytest.mark.parametrize(
+    ("module", "names", "instead"),
+    [
+        ("", "tensor Tensor Vector Matrix array zeros", "values("),
+        ("", "grad", "gradient("),
+        ("", "Scalar", "Value"),
+        ("", "topological_sort", "topological_order("),
+        ("", "manual_seed", "random.seed("),
+        ("", "DataLoader", "micrograd.datasets.batches("),
+        ("", "tanh relu", "the method of a Value or an array: x."),
+        ("nn", "MSELoss", "micrograd.losses.squared_error("),
+        ("nn", "CrossEntropyLoss NLLLoss", "micrograd.losses.cross_entropy("),
+        ("nn", "functional", "a method, as in x.relu(), and the functions of micrograd.losses"),
+        ("nn", "BCELoss", "micrograd.losses.binary_cross_entropy for probabilities"),
+        ("nn", "BCEWithLogitsLoss", "binary_cross_entropy_with_logits of micrograd.losses"),
+        ("nn", "Softmax", "values(...).softmax("),
+        ("nn", "ModuleList", "a list or a dict"),
+        ("nn", "Dropout BatchNorm1d Conv2d", "a class with a method forward"),
+        ("nn", "Embedding", "take("),
+        ("losses", "mse mse_loss MSELoss", "micrograd.losses.squared_error("),
+        ("losses", "mae", "abs("),
+        ("losses", "bce", "micrograd.losses.binary_cross_entropy for probabilities"),
+        ("losses", "nll_loss", "micrograd.losses.cross_entropy("),
+        ("optim", "RMSprop", "micrograd.optim.Adam"),
+        ("optim", "lr_scheduler", "optimizer.lr"),
+        ("optim", "clip_grad_norm_", "micrograd.optim.clip_grad_norm("),
+    ],
+)
+def test_a_name_of_another_package_is_told_with_the_name_here(module, names, instead):
+    module = f"micrograd.{module}".rstrip(".")
+    for name in names.split():
+        told = (
+            rf"'{module}' has no attribute '{name}': (use|set|write|write it:) {re.escape(instead)}"
+        )
+        with pytest.raises(AttributeError, match=told):
+            operator.attrgetter(f"{module}.{name}".removeprefix("micrograd."))(micrograd)
+        with pytest.raises(ImportError, match=told):
+            exec(f"from {module} import {name}")
+
+
+def test_what_hints_name_is_there():
+    named = re.findall(r"\bmicrograd\.([\w.]*\w)|\buse (\w+)\(", " ".join(HINTS.values()))
+    for name in map("".join, named):
+        assert operator.attrgetter(name)(micrograd)
 
 
 def test_an_unknown_name_is_told_as_usual():
-    with pytest.raises(ImportError, match="cannot import name 'nonsense'"):
-        exec("from micrograd import nonsense")
+    for module in ("micrograd", "micrograd.nn"):
+        with pytest.raises(ImportError, match="cannot import name 'nonsense'"):
+            exec(f"from {module} import nonsense")
+    with pytest.raises(AttributeError, match="no attribute 'Linaer'") as told:
+        _ = micrograd.nn.Linaer
+    assert (told.value.name, told.value.obj) == ("Linaer", micrograd.nn)  # for "Did you mean"
 
 
 def test_what_one_types_first_is_in_the_facade():

@@ -6,12 +6,13 @@ An array of Values remembers the operation and the operands that it was computed
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from micrograd.draw.formulas import counted
+from micrograd.draw.formulas import TRANSPOSED, counted
 from micrograd.draw.names import is_array
 from micrograd.draw.records import Box, Graph, folded
 from micrograd.engine import Value
@@ -28,9 +29,11 @@ OPS = {  # NumPy's names for operations, and ours
 def with_arrays(drawn: Graph) -> Graph:
     """The same graph with a single box for each array.
 
-    An element of several arrays, such as both W and W.T, belongs to the first of them. Named arrays
-    come before those that are only remembered. An operation that a single array needs is inside its
-    box. If an element has been replaced, the memory of the array is out of date; the graph is not.
+    An element of several arrays, such as both W and W.T, belongs to the one whose operation made
+    it, else to the first of them; named arrays come before those that are only remembered. Another
+    one that is an operand, such as W.T in X @ W.T, has a box of its own, without elements, behind
+    that of W. An operation that a single array needs is inside its box. If an element has been
+    replaced, the memory of the array is out of date; the graph is not.
 
     >>> from micrograd.draw.graph import graph
     >>> from micrograd.arrays import values
@@ -43,8 +46,8 @@ def with_arrays(drawn: Graph) -> Graph:
     v12  sum ('a2',)
     """
     named, node_of = drawn.named, dict(zip(drawn.values, drawn.nodes, strict=True))
-    label_of = {id(array): label for label, array in reversed(named.arrays)}
-    arrays = [*_arrays(drawn.values, [array for _, array in named.arrays])]
+    names = {id(array): label for label, array in reversed(named.arrays)}
+    arrays = remembered(drawn.values, [array for _, array in named.arrays])
     groups: list[tuple[Any, list[Value]]] = []  # arrays with their elements, then reductions
     home: dict[Value, int] = {}  # the group of each node inside
     for array in arrays:
@@ -67,55 +70,66 @@ def with_arrays(drawn: Graph) -> Graph:
     inside: dict[int, list[Value]] = defaultdict(list)
     for v in drawn.values:
         inside[home.get(v, -1)].append(v)
-    constants: list[Box] = []  # plain numbers and arrays among the operands
+    extra: dict[Any, Box] = {}  # operands that own no element: numbers, plain arrays, views
 
     def called(v: Value) -> str:
         return f"a{home[v]}" if home.get(v, n) < n else node_of[v].name
 
-    def given(thing: Any) -> Iterable[str]:
-        # The names of what an array remembers as an operand: Values, or a box of constants.
-        if elements := _elements(thing):
-            return dict.fromkeys(called(v) for v in elements if v in node_of)
-        box = Box(f"c{len(constants)}", kind="constant", data=thing, grad=0)
-        if is_array(thing) and thing.ndim:
-            label, data = label_of.get(id(thing), ""), tuple(thing.ravel().tolist())
-            box = Box(box.name, label, label, box.kind, "array", data=data, shape=thing.shape)
-        elif not isinstance(thing, (int, float)):
-            return []
-        constants.append(box)
-        return [box.name]
+    def shown(array: Any) -> dict[str, Any]:
+        # Some of its elements may not lead to the result.
+        boxes = [node_of.get(v, v) if isinstance(v, Value) else Box("", data=v, grad=0)
+                 for v in array.ravel().tolist()]  # fmt: skip
+        data, grad = (tuple(getattr(box, what) for box in boxes) for what in ("data", "grad"))
+        label = names.get(id(array), "")
+        return {"label": label, "level": "array", "data": data, "grad": grad, "shape": array.shape}
+
+    def given(thing: Any) -> dict[str, tuple[str, ...]]:
+        # What an array remembers as an operand: its name, and the names of what it consists of.
+        elements, key = _elements(thing), (len(extra),)
+        below = dict.fromkeys(called(v) for v in elements if v in node_of)
+        if isinstance(thing, (int, float)):
+            box = Box("", kind="constant", data=thing, grad=0)
+        elif not (is_array(thing) and thing.ndim) or (elements and not below):
+            return {name: (name,) for name in below}
+        elif not elements:
+            box = Box("", kind="constant", **shown(thing))
+        else:
+            whole = groups[next(home[v] for v in elements if v in node_of)][0]
+            if (elements, thing.shape) == (_elements(whole), whole.shape):
+                return {name: (name,) for name in below}
+            key = (thing.shape, *elements)
+            op, suffix = _taken(thing, whole)
+            box = Box("", op=op, operands=tuple(below), **shown(thing))
+            if (name := names.get(id(whole))) and len(below) == 1 and not box.label:
+                box = box._replace(label=name + suffix, short=named.short(name) + suffix)
+        box = extra.setdefault(
+            key, box._replace(name=f"c{len(extra)}", short=box.short or box.label)
+        )
+        return {box.name: box.operands}
 
     boxes = []
     for k, (thing, elements) in enumerate(groups):
         used = dict.fromkeys(called(o) for v in inside[k] for o in v._prev if home.get(o) != k)
         op, things = _memory(thing)
-        operands = [name for x in things for name in given(x)]
-        if op and used.keys() <= {*operands}:
+        pairs = [pair for x in things for pair in given(x).items()]
+        if op and used.keys() <= {name for _, below in pairs for name in below}:
             op = OPS.get(op, op)
             if op == "**" and isinstance(things[1], (int, float)):  # as in the `_op` of a Value
-                op, operands = f"**{things[1]}", operands[:1]
-            operands = [name for name in operands if name in used or name[0] == "c"]
+                op, pairs = f"**{things[1]}", pairs[:1]
+            operands = [name for name, below in pairs if not below or used.keys() & below]
         else:
             op, operands = counted(sum(bool(v._prev) for v in inside[k]), "operation"), [*used]
         nodes = [node_of[v] for v in dict.fromkeys([*elements, *inside[k]])]
         box = nodes[0]._replace(op=op if operands else "", operands=tuple(operands))
         if k < n:
-            label, mine = label_of.get(id(thing), ""), nodes[: len(elements)]
             leaf = "input" if named.parameters.isdisjoint(elements) else "parameter"
-            is_result = any(node.kind == "result" for node in mine)
-            box = box._replace(
-                name=f"a{k}",
-                label=label,
-                short=named.short(label) if leaf == "parameter" else label,
-                kind=("result" if is_result else "operation") if operands else leaf,
-                level="array",
-                data=tuple(node.data for node in mine),
-                grad=tuple(node.grad for node in mine),
-                shape=thing.shape,
-                nodes=tuple(node.name for node in nodes),
-            )
+            is_result = any(node.kind == "result" for node in nodes[: len(elements)])
+            kind = ("result" if is_result else "operation") if operands else leaf
+            within = tuple(node.name for node in nodes)
+            box = box._replace(name=f"a{k}", kind=kind, nodes=within, **shown(thing))
+            box = box._replace(short=named.short(box.label) if leaf == "parameter" else box.label)
         boxes.append(box)
-    drawn = folded(replace(drawn, nodes=(*drawn.nodes, *constants), level="array"), boxes)
+    drawn = folded(replace(drawn, nodes=(*drawn.nodes, *extra.values()), level="array"), boxes)
     # The parameters of a model, for example, are too many to draw one by one.
     rests: list[Box] = []
     for kind in ("parameter", "input") if arrays else ():
@@ -126,20 +140,60 @@ def with_arrays(drawn: Graph) -> Graph:
     return folded(drawn, rests)
 
 
-def _arrays(values: Iterable[Value], arrays: Iterable[Any]) -> Iterator[Any]:
-    # These arrays, then all arrays that they or the Values were computed from, without duplicates.
+def remembered(values: Iterable[Value], arrays: Iterable[Any]) -> list[Any]:
+    """These arrays, then all arrays that they or the Values were computed from.
+
+    Last are those with elements of their operands, such as views.
+    """
     waiting = [*arrays, *(x for value in values for x in _memory(value)[1])]
-    seen: set[int] = set()
+    found: dict[int, Any] = {}
     for array in waiting:
-        if id(array) not in seen and is_array(array) and _elements(array):
-            seen.add(id(array))
-            yield array
+        if id(array) not in found and is_array(array) and _elements(array):
+            found[id(array)] = array
             waiting += _memory(array)[1]
 
+    def is_taken(array: Any) -> bool:
+        own = {*_elements(array)}
+        return any(not own.isdisjoint(_elements(operand)) for operand in _memory(array)[1])
 
-def _memory(thing: Any) -> Any:
-    # What an array or the Value of a reduction remembers: the operation and its operands.
-    return getattr(thing, "_made_from", None) or ("", ())
+    return sorted(found.values(), key=is_taken)
+
+
+def _taken(part: Any, whole: Any) -> tuple[str, str]:
+    # The operation that takes a part of an array, and what one types after the array's name.
+    import numpy as np
+
+    elements, entries = _elements(part), _elements(whole)
+    turned = whole.swapaxes(-1, -2) if whole.ndim > 1 else whole
+    if (elements, part.shape) == (_elements(turned), turned.shape):
+        return "T", TRANSPOSED
+    if elements == entries:
+        return "reshape", f".reshape({', '.join(map(str, part.shape))})"
+    place = {v: i for i, v in enumerate(entries)}
+    if len(place) == whole.size and place.keys() >= {*elements}:
+        indices = np.unravel_index([place[v] for v in elements], whole.shape)
+        ends = [(min(i), max(i) + 1, n) for i, n in zip(indices, whole.shape, strict=True)]
+        if elements == _elements(whole[tuple(slice(a, b) for a, b, _ in ends)]):
+            has_fewer = part.ndim < whole.ndim
+            texts = (
+                f"{a}" if has_fewer and b == a + 1 else f"{a or ''}:{b if b < n else ''}"
+                for a, b, n in ends
+            )
+            return "[ ]", "[" + re.sub("(, :)+$", "", ", ".join(texts)) + "]"
+    return _memory(part)[0] or "[ ]", "[…]"
+
+
+def _memory(thing: Any) -> tuple[str, Sequence[Any]]:
+    # What an array or the Value of a reduction remembers: the operation and its operands; a view
+    # is taken from a result, or from an array with a label.
+    if not getattr(thing, "_made_from", None):
+        base = getattr(thing, "base", None)
+        known = getattr(base, "_made_from", None) or getattr(base, "label", "")
+        return "", [base] if known else []
+    import numpy as np  # a graph of arrays has loaded it
+
+    op, things = thing._made_from
+    return op, [np.asarray(x) if isinstance(x, (list, tuple)) else x for x in things]
 
 
 def _elements(thing: Any) -> list[Value]:

@@ -68,7 +68,8 @@ class Cards:
         nodes = self.drawn.nodes
         self.box_of = {box.name: box for box in nodes}
         self.name_of = {
-            box.name: box.short or box.name * (self.named and box.kind != "constant")
+            box.name: box.short
+            or box.name * (self.named and (box.kind != "constant" or box.level == "array"))
             for box in nodes
         }
         within = {inside: box.name for box in nodes for inside in (box.name, *box.nodes)}

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from micrograd.core.node import innermost
+from micrograd.core.node import innermost, operations
 from micrograd.derivatives import jvp, local_derivatives
-from micrograd.draw.formulas import TIMES, UNKNOWN, number, partial, shape_text
+from micrograd.draw.formulas import TIMES, TRANSPOSED, UNKNOWN, number, partial, shape_text
 from micrograd.draw.records import Box, Graph
 from micrograd.engine import Value
 
@@ -92,7 +92,9 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
         for i, operand in enumerate(node.operands):
             share = (local[name][i] or 0) * node.grad if name in local else math.nan
             received.setdefault(operand, []).append(innermost(share))
-    dotted = {x for x in received if complete and x not in drawn.results and x in value_of}
+    shown = {x for x in value_of if box_of[x].kind != "constant" and x not in drawn.results}
+    shown -= {x for x in shown if getattr(value_of[x], "is_frozen", False)}
+    dotted = shown & received.keys() if complete else set()
     dotted = {x for x in dotted if not _add_up(received[x], innermost(box_of[x].grad))}
     if any(box_of[x].op and box_of[x].has_gradient for x in dotted):
         dotted = {*received}  # a leaf may have accumulated, but this is of other data
@@ -116,24 +118,34 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
         for name, each in local.items()
     }
     for node in drawn.nodes:
-        if node.op == "@" and drawn.has_gradients and not (forward or dotted):
-            factors = [box_of[operand] for operand in node.operands]
-            rules[node.name] = [_in_matrices(node, factors, i) for i in range(len(factors))]
+        factors = [box_of[operand] for operand in node.operands]
+        if _is_product(node) and drawn.has_gradients and not (forward or dotted):
+            rules[node.name] = [_in_matrices(node, factors, i) for i in (0, 1)]
     return rules, bool(dotted)
 
 
 def _in_matrices(node: Box, factors: Sequence[Box], i: int) -> list[Piece]:
     # The chain rule of P = X @ W in numbers: the upstream gradient times W transposed, or X
     # transposed times the upstream gradient.
-    if factors[i].kind == "constant" or len(factors) < 2 or len(factors[1 - i].shape) > 2:
+    shapes = _shapes(node, *factors)
+    if factors[i].kind == "constant" or max(map(max, shapes)) > FITS or len(shapes[0]) > 2:
         return []
-    upstream = (matrix(node.grad, node), "gradient")
-    turned = (matrix(factors[1 - i].data, factors[1 - i]).T, "local")
+    upstream = (matrix(node.grad, node).reshape(shapes[2]), "gradient")
+    turned = (matrix(factors[1 - i].data, factors[1 - i]).reshape(shapes[1 - i]).T, "local")
     (left, first), (right, second) = (upstream, turned) if i == 0 else (turned, upstream)
-    if max(left.shape + right.shape) > FITS:
-        return []
     times = [(matrix_text(left), first), DOT, (matrix_text(right), second)]
     return [*times, EQUALS, (matrix_text(left @ right), "share")]
+
+
+def _shapes(node: Box, left: Box, right: Box) -> list[tuple[int, ...]]:
+    # The shapes of X, W and P = X @ W, where a vector X is a row and a vector W is a column.
+    x = left.shape if len(left.shape) > 1 else (1, *left.shape)
+    w = right.shape if len(right.shape) > 1 else (*right.shape, 1)
+    return [x, w, (*node.shape[: max(len(x), len(w)) - 2], x[-2], w[-1])]
+
+
+def _is_product(node: Box) -> bool:
+    return node.op == "@" and len(node.operands) == 2
 
 
 def matrix(entries: Any, box: Box) -> Any:
@@ -162,8 +174,9 @@ def _add_up(shares: Sequence[Any], grad: Any) -> bool:
 def rules_with_symbols(drawn: Graph, name_of: Mapping[str, str]) -> Rules:
     r"""The chain rule in letters: upstream gradient · local derivative.
 
-    For arrays, ⊙ multiplies entry by entry, Σ adds up what was broadcast, and the two rows of a
-    matrix product P = X @ W are ∂L/∂P · Wᵀ and Xᵀ · ∂L/∂P, with the shapes of the factors.
+    For arrays, ⊙ multiplies entry by entry, Σ adds up what was broadcast or, beside a ·, the
+    entries of the result, and the two rows of a matrix product P = X @ W are ∂L/∂P · Wᵀ and
+    Xᵀ · ∂L/∂P, with the shapes of the factors.
 
     Raises:
         ValueError: there are several results, so it would be unclear what ∂L stands for.
@@ -198,16 +211,21 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[str, str]) -> Rules:
             return [local]
         if node.level != "array":
             return [upstream, DOT, local]
-        if node.op == "@":
-            other = box_of[node.operands[1 - i]]
-            turned = (f"{name_of[other.name]}\N{MODIFIER LETTER CAPITAL T}", "local")
-            pairs = [(upstream, node.shape), (turned, other.shape[::-1])]
+        added: Piece = ("\N{N-ARY SUMMATION}\xa0", "faint")
+        if _is_product(node):
+            shapes = _shapes(node, *(box_of[name] for name in node.operands))
+            other, name = shapes[1 - i], name_of[node.operands[1 - i]] + TRANSPOSED
+            turned = (name.removesuffix(2 * TRANSPOSED), "local")
+            pairs = [(upstream, shapes[2]), (turned, (*other[:-2], other[-1], other[-2]))]
             (left, rows), (right, columns) = pairs if i == 0 else pairs[::-1]
-            shapes = f"\xa0\xa0\xa0{shape_text(rows)}\xa0{shape_text(columns)}"
-            return [left, DOT, right, (shapes, "faint")]
+            texts = f"\xa0\xa0\xa0{shape_text(rows)}\xa0{shape_text(columns)}"
+            is_shared = shapes[i][:-2] != shapes[2][:-2]  # by several matrices
+            return [*[added] * is_shared, left, DOT, right, (texts, "faint")]
+        if node.op not in operations and not node.op.startswith("**"):
+            return [added, upstream, DOT, local]
         was_broadcast = operand.shape != node.shape
-        added: list[Piece] = [("\N{N-ARY SUMMATION}\xa0", "faint")] if was_broadcast else []
-        return [*added, upstream, ("\xa0\N{CIRCLED DOT OPERATOR}\xa0", "faint"), local]
+        times = ("\xa0\N{CIRCLED DOT OPERATOR}\xa0", "faint")
+        return [*[added] * was_broadcast, upstream, times, local]
 
     with_rules = [node for node in drawn.nodes if node.has_ports]
     return {node.name: [row(node, i) for i in range(len(node.operands))] for node in with_rules}

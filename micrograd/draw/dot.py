@@ -42,8 +42,7 @@ MANY = 100  # cards
 QUICK = {"nslimit": "0.2", "mclimit": "0.05"}
 DOTS = (
     "dots: contributions that do not add up to the gradient, because data changed, a larger graph "
-    "was used, or gradients were added: call zero_grad(), or set the grad of leaves to 0, then "
-    "call backward()"
+    "was used, or gradients were added: call loss.zero_grad(), then loss.backward()"
 )
 
 

@@ -14,6 +14,7 @@ from micrograd.core.node import innermost
 from micrograd.core.numbers import Number
 
 MINUS, TIMES, UNKNOWN = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}", "\N{BULLET}"
+TRANSPOSED = "\N{MODIFIER LETTER CAPITAL T}"
 SIGNS = {"+": "+", "-": MINUS, "neg": MINUS, "*": TIMES, "/": "/"}
 RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from micrograd.core.numbers import Number
-from micrograd.draw.array_level import with_arrays
+from micrograd.draw.array_level import remembered, with_arrays
 from micrograd.draw.calls import is_called, owners
 from micrograd.draw.chain_rule import with_tangents
 from micrograd.draw.foreign import LOOKED_FOR
@@ -46,7 +46,7 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: obj
             a list, tuple or array is called `w[0]`, for example, and a parameter of a Module
             `model.layers[0].neurons[1].b`; a variable's own name comes before these. Names that
             begin with `_` are ignored, and so are lists with results of operations. A `label` set
-            by hand takes precedence.
+            by hand takes precedence, also that of an array.
         parameters: Values that are parameters although no Module owns them, or lists of these.
 
     Raises:
@@ -61,6 +61,11 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: obj
     named = Names(names, parameters)
     named.arrays += [("", result) for result in results if is_array(result)]
     order = topological_order(*roots)
+    by_hand = Names({})
+    for array in remembered(order, [array for _, array in named.arrays]):
+        if label := getattr(array, "label", ""):
+            by_hand.add(array, str(label))
+    named.arrays[:0] = by_hand.arrays
     for owner in owners(order):
         named.add(owner, type(owner).__name__, is_owned=True)
     notes = (getattr(value, "_made_by", None) for value in order)
@@ -71,7 +76,9 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: obj
     name_of = {value: f"v{i}" for i, value in enumerate(order)}
     nodes = []
     for value, name in name_of.items():
-        short = label = str(value.label or named.label_of.get(value, ""))
+        short = label = str(
+            value.label or by_hand.label_of.get(value) or named.label_of.get(value, "")
+        )
         if value._prev:
             kind = "result" if value in roots else "operation"
         elif value in named.parameters:

@@ -70,7 +70,7 @@ class Names:
             if is_array(value):
                 self.arrays.append((label, value))
             elif is_owned or ("." in label and not value._prev):  # a path that `as_ours` found
-                if value.is_leaf and value.requires_grad:
+                if value.is_leaf and (value.requires_grad or value.is_frozen):
                     self.parameters.add(value)
                     self.label_of.setdefault(value, label)
                     self.path_of.setdefault(value, label)

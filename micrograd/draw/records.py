@@ -19,7 +19,7 @@ class Box(NamedTuple):
 
     Attributes:
         name: 'v7' is the Value at index 7 of the topological order; 'b0' is a box of a hierarchy,
-            'a0' an array, 'c0' a plain number beside arrays.
+            'a0' an array, 'c0' a view of an array or a plain number beside arrays.
         label: its `label` if it has one, else its name as one would type it, such as
             'model.layers[0].neurons[1]', else ''.
         short: what its card is called, such as 'L0.n1', or ''.

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from micrograd.core.node import innermost
+from micrograd.core.node import innermost, unrecorded
 from micrograd.core.numbers import Number
 from micrograd.core.pause import is_paused, resumed
 from micrograd.core.shapes import Numbers, flat
@@ -48,7 +48,7 @@ def recorded_rules(root: Value) -> dict[str, Any]:
         leaf; and `leaves`, the data of each leaf and of each result of a user-defined operation.
 
     """
-    if is_paused() or (not root.requires_grad and not root.is_constant):
+    if is_paused() or root._chain_rule is unrecorded:
         raise ValueError("no_grad() does not record a graph: record the rules outside no_grad()")
     order = topological_order(root)
     position = {value: i for i, value in enumerate(order)}
