@@ -240,31 +240,29 @@ def mermaid(
         ordered = box.op in ("-", "/", "**")
         for i, operand in enumerate(box.operands, 1):
             arrows.append(f"{operand} -->{f'|{i}|' if ordered else ''} {box.name}")
-    return "\n    ".join([f"flowchart {rankdir}", *_boxes(Cards(drawn)), *arrows]) + "\n"
-
-
-def _boxes(cards: Cards) -> Iterator[str]:
-    # The cards and the frames around them. Frames with equal titles, in the same frame, are one.
+    # Frames with equal titles, in the same frame, are one: each is called like the first of them.
     first: dict[tuple[str, str], str] = {}
     merged = {"": ""}
-    for box in cards.drawn.frames:  # each after the frame around it
+    for box in drawn.frames:  # each after the frame around it
         merged[box.name] = first.setdefault((merged.get(box.parent, ""), box.short), box.name)
+    cards = _inside("", Cards(drawn), merged)
+    return "\n    ".join([f"flowchart {rankdir}", *cards, *arrows]) + "\n"
 
-    def inside(frame: str) -> Iterator[str]:
-        for box in cards.drawn.nodes:
-            if merged.get(box.parent, "") == frame:
-                head = " ".join(filter(None, [sign(box.op), cards.name_of[box.name]]))
-                rows = (f"{word} {number}".strip() for word, number, _ in cards.rows(box))
-                lines = filter(None, [head, *box.details, *rows])
-                text = "<br>".join(map(_for_mermaid, lines))
-                yield box.name + SHAPES.get(box.kind, "[{}]").format(f'"{text}"')
-        for (parent, title), name in first.items():
-            if parent == frame:
-                yield f'subgraph {name}["{_for_mermaid(title)}"]'
-                yield from inside(name)
-                yield "end"
 
-    return inside("")
+def _inside(frame: str, cards: Cards, merged: Mapping[str, str]) -> Iterator[str]:
+    # The cards in a frame, and the frames in it.
+    for box in cards.drawn.nodes:
+        if merged.get(box.parent, "") == frame:
+            head = " ".join(filter(None, [sign(box.op), cards.name_of[box.name]]))
+            rows = (f"{word} {number}".strip() for word, number, _ in cards.rows(box))
+            lines = filter(None, [head, *box.details, *rows])
+            text = "<br>".join(map(_for_mermaid, lines))
+            yield box.name + SHAPES.get(box.kind, "[{}]").format(f'"{text}"')
+    for box in cards.drawn.frames:
+        if merged[box.name] == box.name and merged.get(box.parent, "") == frame:
+            yield f'subgraph {box.name}["{_for_mermaid(box.short)}"]'
+            yield from _inside(box.name, cards, merged)
+            yield "end"
 
 
 def _for_mermaid(text: str) -> str:
