@@ -594,18 +594,22 @@ def test_layers_in_a_circle_are_drawn():
 
 
 @pytest.mark.parametrize("level", thinned(["neuron", "layer"], 2))
-@pytest.mark.parametrize("label", ['"<b>&', "{a|b}", "\\N \\", "عربي", "x" * 200, "a\nb", "]]>"])
+@pytest.mark.parametrize(
+    "label", ['"<b>&', "{a|b}", "\\N \\", "عربي", "x" * 200, "a\nb", "]]>", "\0", "\ud800"]
+)
 def test_hostile_names_of_models_do_no_harm(label, level):
     model = MLP(1, [2, 1])
     svg = ET.fromstring(draw_dot(model([1.0]), names={label: model}, level=level).pipe())
     tooltips = [a.get("{http://www.w3.org/1999/xlink}title") for a in svg.iter(f"{SVG}a")]
     drawn = " ".join([*("".join(e.itertext()) for e in svg.iter(f"{SVG}text")), *tooltips])
-    assert label.split("\n")[-1] in drawn
+    assert label.split("\n")[-1].translate({0: "\ufffd", 0xD800: "\ufffd"}) in drawn
+    assert micrograd.mermaid(model([1.0]), names={label: model}, level=level).encode()
 
 
 PICTURES = {
-    "dot": draw_dot, "by parts": lambda loss: draw_dot(loss, level=1), "mermaid": micrograd.mermaid,
-    "page": micrograd.explain, "card": Value._repr_html_, "order": lambda loss: next(topological_orders(loss)),
+    "dot": draw_dot, "by parts": lambda loss: draw_dot(loss, level=1), "card": Value._repr_html_,
+    "mermaid": micrograd.mermaid, "page": micrograd.explain,
+    "order": lambda loss: next(topological_orders(loss)),
 }  # fmt: skip
 
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from micrograd.core.numbers import Number
-from micrograd.draw.cards import Cards, caption
+from micrograd.draw.cards import Cards, caption, drawable
 from micrograd.draw.chain_rule import LEGENDS, Piece, Rules, rules_with_numbers, rules_with_symbols
 from micrograd.draw.foreign import as_ours
 from micrograd.draw.formulas import sign
@@ -192,7 +192,7 @@ def _add_cards(dot: Digraph, cards: Cards, rules: Rules, side: str, frame: str =
         if box.name in cards.sizes:  # exactly, while a table has whole points
             attributes |= zip(("width", "height"), cards.sizes[box.name], strict=True)
         if box.label and box.short != box.label:
-            attributes["tooltip"] = box.label
+            attributes["tooltip"] = drawable(box.label)
         text = cards.html(box, rules.get(box.name, ()), side)
         dot.node(box.name, f"<{text}>", **attributes)
     for box in cards.drawn.frames:
@@ -267,4 +267,5 @@ def _inside(frame: str, cards: Cards, merged: Mapping[str, str]) -> Iterator[str
 
 def _for_mermaid(text: str) -> str:
     # Escapes punctuation, which may be Mermaid syntax. Mermaid's character references have no &.
+    text = drawable(text)
     return "".join(c if c.isalnum() or c in " .,_-+" or c > "\x7f" else f"#{ord(c)};" for c in text)
