@@ -17,12 +17,14 @@ import argparse
 import ast
 import inspect
 import io
+import os
 import re
 import runpy
 import sys
 import sysconfig
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from importlib import resources
 from operator import add, mul, sub, truediv
 from pathlib import Path
 from typing import Any
@@ -179,8 +181,6 @@ def grade(options: argparse.Namespace) -> int:
 
     settings = {"seconds": options.seconds, "class_name": options.name}
     table = read_points(Path(options.points)) if options.points else POINTS
-    if isinstance(sys.stdout, io.TextIOWrapper):  # on Windows, a pipe may lack letters of a name
-        sys.stdout.reconfigure(errors="backslashreplace")
     is_class = options.csv or options.html or options.format in ("canvas", "moodle")
     if len(options.files) > 1 or is_class:
         return _grade_class(options, table, settings)
@@ -250,7 +250,8 @@ def start(options: argparse.Namespace) -> int:
 
 
 def _text_of_grade(name: str) -> str:
-    return Path(__file__).with_name("grade").joinpath(f"{name}.txt").read_text(encoding="utf-8")
+    file = resources.files("micrograd.grade") / f"{name}.txt"  # may be in a zip
+    return file.read_text(encoding="utf-8")
 
 
 def why(options: argparse.Namespace) -> int:
@@ -309,7 +310,27 @@ def main(arguments: list[str] | None = None) -> int:
     >>> main(["derive", "x * y"]), main(["draw", "x", "x=1", "-o", "x"]), main(["grade", "no.py"])
     (2, 2, 2)
     """
-    given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    for name, mode in ("stdin", "r"), ("stdout", "w"), ("stderr", "w"):
+        if getattr(sys, name) is None:  # closed, as by >&-
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, closefd=False))
+    if isinstance(sys.stdout, io.TextIOWrapper):  # on Windows, a pipe may lack letters of a name
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        try:
+            return _run(list(sys.argv[1:] if arguments is None else arguments) or ["--help"])
+        finally:
+            sys.stdout.flush()  # when Python ends, an error here would be shown in full
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # the reader, such as `head`, has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what is left to be flushed
+        return 141
+    except (ValueError, SyntaxError, ArithmeticError, OSError, ImportError) as error:
+        print(f"micrograd: {error}", file=sys.stderr)
+        return 2
+
+
+def _run(given: list[str]) -> int:
     if given[0] in SCRIPTS:  # a script of demos/, with options of its own
         script = Path(__file__).parent.parent / "demos" / SCRIPTS[given[0]][0]  # in a clone
         if not script.exists():  # installed from a wheel
@@ -321,13 +342,7 @@ def main(arguments: list[str] | None = None) -> int:
     if len(given) > 1 and re.match(r"-(?!h$|o$|-|$)", given[1]):
         given[1] = f" {given[1]}"
     options = _parser().parse_args(given)
-    try:
-        return int(options.command(options))
-    except KeyboardInterrupt:
-        return 130
-    except (ValueError, SyntaxError, ArithmeticError, OSError, ImportError) as error:
-        print(f"micrograd: {error}", file=sys.stderr)
-        return 2
+    return int(options.command(options))
 
 
 SCRIPTS = {  # commands that are scripts in demos/

@@ -220,14 +220,14 @@ def read_csv(path: FilePath, target: str | None = None) -> tuple[Rows, list[Any]
     ([[0.5, 1.0], [-2.0, 0.0]], [1, 0], ['blue', 'red'])
     """
     with open(path, encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file)
+        reader = csv.reader(file, skipinitialspace=True)
         rows = [(reader.line_num, [*map(str.strip, row)]) for row in reader if "".join(row).strip()]
     columns = rows[0][1] if rows else []
     if target is not None and target not in columns:
         raise ValueError(f"{path}: expected a column {target!r} in the header, got {columns}")
     place = len(columns) - 1 if target is None else columns.index(target)
     features = [i for i in range(len(columns)) if i != place]
-    if target is not None or all(math.isnan(_number(columns[i])) for i in features):
+    if target is not None or all(_number(columns[i]) is math.nan for i in features):
         rows = rows[1:]
     else:
         columns = [*(f"x{i + 1}" for i in features), "label"]
@@ -251,6 +251,7 @@ def read_csv(path: FilePath, target: str | None = None) -> tuple[Rows, list[Any]
 
 
 def _number(text: str) -> float:
+    # The object math.nan stands for what is not a number; float("nan") is another one.
     try:
         return float(text)
     except ValueError:

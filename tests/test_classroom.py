@@ -194,8 +194,10 @@ def test_a_class_is_graded_into_a_table_a_csv_file_and_pages(tmp_path, capsys):
     written(tmp_path, {
         "h/ada.py": RIGHT, "h/ben/ada.py": WRONG, "h/=cmd.py": FILES["a syntax error"][0],
         "h/dora.ipynb": notebook(WRONG), "h/ben/plot.py": "x = 1",
-        "points.csv": "rule,points\norder,5\n",
+        "points.csv": "rule,points\norder,5\n", "results.csv": "", "report/index.html": "",
     })  # fmt: skip
+    private = tmp_path / "results.csv", tmp_path / "report" / "index.html"
+    modes = [path.chmod(0o600) or path.stat().st_mode for path in private]
     out = [str(tmp_path / name) for name in ("results.csv", "report", "points.csv")]
     command = ["grade", str(tmp_path / "h"), "--csv", out[0], "--html", out[1], "--points", out[2]]
     assert main([*command, "--hints", "2"]) == 2  # the highest of their exit codes
@@ -218,6 +220,7 @@ def test_a_class_is_graded_into_a_table_a_csv_file_and_pages(tmp_path, capsys):
     page = Path(out[1], "03-ben.html").read_text(encoding="utf-8")
     assert "<svg" in page
     assert "write += instead" not in page
+    assert [path.stat().st_mode for path in private] == modes  # grades stay private
 
 
 @pytest.mark.slow

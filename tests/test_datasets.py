@@ -148,6 +148,7 @@ POINTS = ([[1.0, 2.0], [-0.5, 1000.0]], [1, 0])
         "\n  \n1,2,red\n\n\n-0.5,1e3,blue\n\n",
         '"x, first","x, second",colour\n 1 ,2,red\n-0.5,1e3, blue \n',
         '"1","2","red"\n"-0.5","1e3","blue"\n',
+        '1, 2, "red"\n -0.5, "1e3", "blue"\n',
         "# x1,x2,label\n1,2,red\n-0.5,1e3,blue\n",
     ],
 )
@@ -239,6 +240,7 @@ def test_a_written_file_can_be_read(tmp_path):
         ("1,2,a\nx1,x2,label\n", "line 2"),
         ("1,2,a\nnan,2,b\n", "line 2"),
         ("1,-inf,a\n1,2,b\n", "line 1"),
+        ("nan,nan,a\n1,2,b\n3,4,a\n", "line 1: .*'nan,nan,a'"),
         ("1,2,a\n1,2,\n", "line 2"),
         ("", r"at least two classes, got \[\]"),
         ("x1,x2,label\n", r"at least two classes, got \[\]"),

@@ -1,8 +1,10 @@
 """Drawings. `python tests/test_draw.py` rewrites the snapshots; then look at the diff."""
 
+import gc
 import math
 import random
 import re
+import weakref
 import xml.etree.ElementTree as ET
 from decimal import Decimal
 from fractions import Fraction
@@ -17,7 +19,7 @@ import micrograd
 from micrograd.derivatives import jvp
 from micrograd.draw.dot import draw_dot
 from micrograd.draw.formulas import MINUS, number
-from micrograd.draw.graph import LARGEST
+from micrograd.draw.graph import LARGEST, topological_orders
 from micrograd.draw.network import draw_network
 from micrograd.draw.tokens import COLOURS, LIGHT, largest, line, shade
 from micrograd.engine import Value, topological_order
@@ -592,13 +594,40 @@ def test_layers_in_a_circle_are_drawn():
 
 
 @pytest.mark.parametrize("level", thinned(["neuron", "layer"], 2))
-@pytest.mark.parametrize("label", ['"<b>&', "{a|b}", "\\N \\", "عربي", "x" * 200, "a\nb", "]]>"])
+@pytest.mark.parametrize(
+    "label", ['"<b>&', "{a|b}", "\\N \\", "عربي", "x" * 200, "a\nb", "]]>", "\0", "\ud800"]
+)
 def test_hostile_names_of_models_do_no_harm(label, level):
     model = MLP(1, [2, 1])
     svg = ET.fromstring(draw_dot(model([1.0]), names={label: model}, level=level).pipe())
     tooltips = [a.get("{http://www.w3.org/1999/xlink}title") for a in svg.iter(f"{SVG}a")]
     drawn = " ".join([*("".join(e.itertext()) for e in svg.iter(f"{SVG}text")), *tooltips])
-    assert label.split("\n")[-1] in drawn
+    assert label.split("\n")[-1].translate({0: "\ufffd", 0xD800: "\ufffd"}) in drawn
+    assert micrograd.mermaid(model([1.0]), names={label: model}, level=level).encode()
+
+
+PICTURES = {
+    "dot": draw_dot, "by parts": lambda loss: draw_dot(loss, level=1), "card": Value._repr_html_,
+    "mermaid": micrograd.mermaid, "page": micrograd.explain,
+    "order": lambda loss: next(topological_orders(loss)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", PICTURES)
+def test_a_graph_is_freed_at_once_after_it_was_drawn(kind):
+    def drawn():
+        loss = (MLP(2, [3, 1])([Value(1.0), 2.0]) - 1.0) ** 2
+        PICTURES[kind](loss)
+        return weakref.ref(loss)
+
+    drawn()  # loads modules
+    gc.collect()
+    gc.disable()
+    try:
+        assert drawn()() is None
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 def test_the_classic_picture():

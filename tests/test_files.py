@@ -1,6 +1,8 @@
 """A file is written completely or stays unchanged, gets what its ending says, and is shown."""
 
+import errno
 import os
+import subprocess
 import sys
 import webbrowser
 from pathlib import Path
@@ -38,6 +40,53 @@ def test_a_link_is_followed_and_permissions_are_the_default_ones(tmp_path):
     assert link.is_symlink()
     assert target.read_bytes() == b"new"
     assert target.stat().st_mode == ordinary.stat().st_mode
+
+
+def refuse(*_):
+    raise PermissionError(errno.EACCES, "as in a folder of another user")
+
+
+@pytest.mark.parametrize("replace", [os.replace, refuse])
+@pytest.mark.skipif(os.name != "posix", reason="Windows has other permissions")
+def test_owner_and_mode_of_an_old_file_stay(replace, tmp_path, monkeypatch):
+    path = tmp_path / "grades.csv"
+    path.write_text("a longer text than the new one")
+    path.chmod(0o640)
+    if os.geteuid() == 0:
+        os.chown(path, 12, 34)
+    old = path.stat()
+    monkeypatch.setattr(os, "replace", replace)
+    write_whole(path, b"new")
+    new = path.stat()
+    assert path.read_bytes() == b"new"
+    assert (new.st_mode, new.st_uid, new.st_gid) == (old.st_mode, old.st_uid, old.st_gid)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no such pipes")
+def test_what_is_not_a_file_is_written_to(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    draw_dot(Value(1.0)).save(path)
+    assert os.read(reader, 9) == b"digraph {"
+    os.close(reader)
+    assert path.is_fifo()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="Windows has no names for streams")
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_stream_that_is_a_file_keeps_its_earlier_lines(n, tmp_path):
+    (tmp_path / "link").symlink_to(f"/dev/fd/{n}")
+    program = (
+        f"import sys; stream = [sys.stdout, sys.stderr][{n - 1}]; print(1, file=stream)\n"
+        "from micrograd.core.files import write_whole; write_whole('link', b'2 ' * 9)\n"
+        "print(3, file=stream)"
+    )
+    with (tmp_path / "lines").open("wb") as file:
+        to = {"cwd": tmp_path, ("stdout", "stderr")[n - 1]: file}
+        subprocess.run([sys.executable, "-c", program], check=True, **to)
+    assert (tmp_path / "lines").read_text().split() == ["1", *"2" * 9, "3"]
 
 
 SAVERS = {  # how each kind of thing is saved, and the endings of files that it refuses

@@ -6,8 +6,10 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from wrong_engines import RIGHT, class_of
@@ -230,6 +232,46 @@ def test_as_a_process_with_pipes():
     assert err.startswith("micrograd: 'x @ x' is not known here")
     _, err = run("nonsense", code=2)
     assert "invalid choice" in err
+
+
+DERIVED = b"value 6\n\\u03bb = 3, gradient 2\ncentral differences agree\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+@pytest.mark.parametrize(
+    ("command", "code", "out"),
+    [
+        ("derive - <&-", 2, b""),
+        ("derive x*x x=3 >&-", 0, b""),
+        ("draw x*x x=3 -o - >&-", 0, b""),
+        ("derive x*y x=3 2>&-", 2, b""),
+        ("derive 2*λ λ=3", 0, DERIVED),  # to a pipe that lacks this letter
+        ("derive x*x x=3", 141, None),  # to a reader that has enough
+        ("grade --help", 141, None),
+    ],
+)
+def test_streams_that_are_closed_or_lack_a_letter(command, code, out):
+    reader, writer = os.pipe()
+    os.close(reader)
+    settings = {"PYTHONUTF8": "1", "PYTHONIOENCODING": "cp1252", "PYTHONUNBUFFERED": ""}
+    process = subprocess.run(
+        f"'{sys.executable}' -W error -m micrograd {command}", shell=True,
+        stdout=subprocess.PIPE if code != 141 else writer, stderr=subprocess.PIPE,
+        env=os.environ | settings,
+    )  # fmt: skip
+    os.close(writer)
+    assert (process.returncode, process.stdout) == (code, out)
+    lines = process.stderr.splitlines()
+    assert not lines or (code == 2 and lines[0].startswith(b"micrograd: "))
+    assert len(lines) <= 1
+
+
+def test_the_package_may_be_in_a_zip(tmp_path, monkeypatch):
+    package = Path(command_line.__file__).parent
+    archive = shutil.make_archive(tmp_path / "package", "zip", package.parent, package.name)
+    monkeypatch.setenv("PYTHONPATH", archive)
+    monkeypatch.chdir(tmp_path)
+    assert run("derive", "x * x", "x=3")[0].startswith(b"value 9")
 
 
 @pytest.mark.parametrize("command", [[], ["draw"], ["derive"], ["train"], ["grade"], ["play"]])

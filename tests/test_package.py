@@ -235,6 +235,22 @@ def test_the_version_is_that_of_the_distribution_and_of_the_citation():
     assert f"version = {{{micrograd.__version__}}}" in readme
 
 
+def test_the_site_leaves_out_the_modules_that_need_more_than_the_package():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    known = {*sys.stdlib_module_names, "micrograd", "PIL"}  # which Matplotlib needs
+    known |= {re.match(r"\w+", each)[0] for each in project["dependencies"]}
+    needed = {
+        module_of(path): room_of(name)
+        for path in PATHS
+        for node in tree_of(path).body
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for name in [getattr(node, "module", None) or node.names[0].name]
+        if room_of(name) not in known
+    }
+    site = (ROOT / "demos" / "site.py").read_text(encoding="utf-8")
+    assert needed == ast.literal_eval(re.search(r"^NEEDED = (.*)", site, re.M)[1])
+
+
 def test_no_text_names_a_package_that_is_on_no_index():
     files = [p for folder in ("micrograd", "tests", "demos") for p in (ROOT / folder).rglob("*")]
     texts = [p for p in files if p.suffix in {".py", ".html", ".ipynb"}]

@@ -80,6 +80,7 @@ def test_checks_that_were_not_run_earn_nothing():
 def test_the_default_table_can_be_read_and_edited(table):
     assert table(default_points()) == POINTS
     assert table(default_points(), "utf-8-sig") == POINTS
+    assert table('rule, "points"\norder, "1"\n') == {"order": 1}
     assert table("rule,points,note\norder,1,f\u00fcr alle\n", "cp1252") == {"order": 1}
     assert table("Rule;Points;note\norder;2,5;\n;;\n a.tanh() ;10;\n") == {
         "order": 2.5,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
 import sys
 import tempfile
 import webbrowser
@@ -16,18 +17,41 @@ FilePath: TypeAlias = str | os.PathLike[str]
 
 
 def write_whole(path: FilePath, data: bytes) -> None:
-    """Writes a file completely or not at all: an old file stays until the new one is complete."""
+    """Writes a file completely or not at all: an old file stays until the new one is complete.
+
+    The new file has the owner and the mode of the old one. What cannot be replaced is written to:
+    a device, a pipe, standard output, or a file in a folder that takes no new files.
+    """
+    # Opened again, a file that is standard output would be written from its beginning.
     target = os.path.realpath(path)
-    part = f"{target}.{secrets.token_hex(4)}.part"
+    stream = next((n for n in (1, 2) if target == os.path.realpath(f"/dev/fd/{n}")), None)
     try:
-        Path(part).write_bytes(data)
-        os.replace(part, target)
+        if stream is None and (os.path.isfile(path) or not os.path.exists(path)):
+            with suppress(PermissionError):  # of the folder: the file itself may be writable
+                return _replace(target, data)
+        if sys.stdout:  # not closed
+            sys.stdout.flush()
+        with open(path if stream is None else os.dup(stream), "wb") as file:
+            file.write(data)
     except OSError as error:
         reason = f"nothing was written ({error.strerror or error})"
         raise OSError(error.errno, reason, os.fspath(path)) from None
+
+
+def _replace(target: str, data: bytes) -> None:
+    part = Path(f"{target}.{secrets.token_hex(4)}.part")
+    try:
+        part.touch()
+        if os.path.exists(target):
+            old = os.stat(target)
+            if os.name == "posix":
+                os.chown(part, old.st_uid, old.st_gid)
+            part.chmod(stat.S_IMODE(old.st_mode))
+        part.write_bytes(data)
+        os.replace(part, target)
     finally:
         with suppress(OSError):
-            Path(part).unlink(missing_ok=True)
+            part.unlink(missing_ok=True)
 
 
 def ending_of(path: FilePath, known: Sequence[str]) -> str:

@@ -230,11 +230,18 @@ def _tag(name: str, content: str, **attributes: object) -> str:
     return f"<{name}{settings}>{content}</{name}>"
 
 
+def drawable(text: str) -> str:
+    r"""The text with U+FFFD for each character that XML does not allow.
+
+    >>> drawable("a\x00b") == drawable("a\ud800b") == "a\ufffdb"
+    True
+    """
+    return re.sub(r"[^\n\r\t -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
+
+
 def _escaped(text: str) -> str:
-    # A backslash starts an escape even in HTML-like labels. Only characters that XML allows can be
-    # drawn.
-    text = re.sub(r"[^\n\r\t -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
-    lines = html.escape(text.replace("\\", "\\\\")).splitlines() or [""]
+    # A backslash starts an escape even in HTML-like labels.
+    lines = html.escape(drawable(text).replace("\\", "\\\\")).splitlines() or [""]
     # Graphviz refuses a line that is empty or contains only tabs.
     return END_OF_LINE.join(line if line.strip() else "&#160;" for line in lines)
 
@@ -258,7 +265,7 @@ def card(value: Value) -> str:
     light, dark = (STYLE.format(sans=SANS, **colours) for colours in (LIGHT, DARK))
     made = formula(value._op, [str(v.label) or number(v.data) for v in value._prev])
     name = " = ".join(filter(None, (value.label, made if value._prev else "")))
-    head = f"<b>{html.escape(name)}</b>" if name else ""
+    head = f"<b>{html.escape(drawable(name))}</b>" if name else ""
     data, grad = (html.escape(number(x)) for x in (value.data, value.grad))
     return (
         f"<style>{light}@media(prefers-color-scheme:dark){{{dark}}}</style>"

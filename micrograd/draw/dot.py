@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from micrograd.core.numbers import Number
-from micrograd.draw.cards import Cards, caption
+from micrograd.draw.cards import Cards, caption, drawable
 from micrograd.draw.chain_rule import LEGENDS, Piece, Rules, rules_with_numbers, rules_with_symbols
 from micrograd.draw.foreign import as_ours
 from micrograd.draw.formulas import sign
@@ -191,7 +191,7 @@ def _add_cards(dot: Digraph, cards: Cards, rules: Rules, side: str, frame: str =
         if box.name in cards.sizes:  # exactly, while a table has whole points
             attributes |= zip(("width", "height"), cards.sizes[box.name], strict=True)
         if box.label and box.short != box.label:
-            attributes["tooltip"] = box.label
+            attributes["tooltip"] = drawable(box.label)
         text = cards.html(box, rules.get(box.name, ()), side)
         dot.node(box.name, f"<{text}>", **attributes)
     for box in cards.drawn.frames:
@@ -239,33 +239,32 @@ def mermaid(
         ordered = box.op in ("-", "/", "**")
         for i, operand in enumerate(box.operands, 1):
             arrows.append(f"{operand} -->{f'|{i}|' if ordered else ''} {box.name}")
-    return "\n    ".join([f"flowchart {rankdir}", *_boxes(Cards(drawn)), *arrows]) + "\n"
-
-
-def _boxes(cards: Cards) -> Iterator[str]:
-    # The cards and the frames around them. Frames with equal titles, in the same frame, are one.
+    # Frames with equal titles, in the same frame, are one: each is called like the first of them.
     first: dict[tuple[str, str], str] = {}
     merged = {"": ""}
-    for box in cards.drawn.frames:  # each after the frame around it
+    for box in drawn.frames:  # each after the frame around it
         merged[box.name] = first.setdefault((merged.get(box.parent, ""), box.short), box.name)
+    cards = _inside("", Cards(drawn), merged)
+    return "\n    ".join([f"flowchart {rankdir}", *cards, *arrows]) + "\n"
 
-    def inside(frame: str) -> Iterator[str]:
-        for box in cards.drawn.nodes:
-            if merged.get(box.parent, "") == frame:
-                head = " ".join(filter(None, [sign(box.op), cards.name_of[box.name]]))
-                rows = (f"{word} {number}".strip() for word, number, _ in cards.rows(box))
-                lines = filter(None, [head, *box.details, *rows])
-                text = "<br>".join(map(_for_mermaid, lines))
-                yield box.name + SHAPES.get(box.kind, "[{}]").format(f'"{text}"')
-        for (parent, title), name in first.items():
-            if parent == frame:
-                yield f'subgraph {name}["{_for_mermaid(title)}"]'
-                yield from inside(name)
-                yield "end"
 
-    return inside("")
+def _inside(frame: str, cards: Cards, merged: Mapping[str, str]) -> Iterator[str]:
+    # The cards in a frame, and the frames in it.
+    for box in cards.drawn.nodes:
+        if merged.get(box.parent, "") == frame:
+            head = " ".join(filter(None, [sign(box.op), cards.name_of[box.name]]))
+            rows = (f"{word} {number}".strip() for word, number, _ in cards.rows(box))
+            lines = filter(None, [head, *box.details, *rows])
+            text = "<br>".join(map(_for_mermaid, lines))
+            yield box.name + SHAPES.get(box.kind, "[{}]").format(f'"{text}"')
+    for box in cards.drawn.frames:
+        if merged[box.name] == box.name and merged.get(box.parent, "") == frame:
+            yield f'subgraph {box.name}["{_for_mermaid(box.short)}"]'
+            yield from _inside(box.name, cards, merged)
+            yield "end"
 
 
 def _for_mermaid(text: str) -> str:
     # Escapes punctuation, which may be Mermaid syntax. Mermaid's character references have no &.
+    text = drawable(text)
     return "".join(c if c.isalnum() or c in " .,_-+" or c > "\x7f" else f"#{ord(c)};" for c in text)

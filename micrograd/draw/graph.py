@@ -212,12 +212,12 @@ def topological_orders(*roots: Value) -> Iterator[list[Value]]:
     [[1.0, 2.0, 3.0], [2.0, 1.0, 3.0]]
     """
     nodes = [v for v in topological_order(*roots) if not v.is_constant]
+    return _completed({}, nodes)
 
-    def orders(begun: dict[Value, None]) -> Iterator[list[Value]]:
-        if len(begun) == len(nodes):
-            yield list(begun)
-        for value in nodes:
-            if value not in begun and all(v in begun or v.is_constant for v in value._prev):
-                yield from orders({**begun, value: None})
 
-    return orders({})
+def _completed(begun: dict[Value, None], nodes: Sequence[Value]) -> Iterator[list[Value]]:
+    if len(begun) == len(nodes):
+        yield list(begun)
+    for value in nodes:
+        if value not in begun and all(v in begun or v.is_constant for v in value._prev):
+            yield from _completed({**begun, value: None}, nodes)

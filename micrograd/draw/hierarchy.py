@@ -32,6 +32,7 @@ A view is then a set of open boxes: `view` gives the graph in which every closed
 from __future__ import annotations
 
 import re
+import weakref
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
@@ -97,7 +98,7 @@ class Hierarchy:
             change(part)
             for member in part.members:
                 if isinstance(member, Part):
-                    member.parent, member.index = part, len(boxes) - 1
+                    member.around, member.index = weakref.ref(part), len(boxes) - 1
                     boxes.append(member)
                 else:
                     self.box_of[member] = part

@@ -19,8 +19,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from micrograd.draw.formulas import counted, sign
@@ -123,7 +124,7 @@ class Part:
         place: where it comes from in the source, or its path in a model.
         number: its place in the order of execution.
         level: 'neuron', 'layer' (parameters and inputs, too) or 'loss' of a finished graph.
-        parent: the box around it; None for the whole graph.
+        around: gives the box around it; a weak reference, as the box has it as a member.
         index: its place in `Hierarchy.parts`, each after the box around it; -1 for the whole graph.
     """
 
@@ -134,7 +135,7 @@ class Part:
     number: int = 0
     about: str = ""
     level: str = ""
-    parent: Part | None = None
+    around: Callable[[], Part | None] = lambda: None
     call: Any = None  # noted by `calls`
     neuron: Neuron | None = None
     index: int = -1
@@ -146,6 +147,11 @@ class Part:
     def name(self) -> str:
         """What its record is called; '' for the whole graph."""
         return f"b{self.index}" if self.index >= 0 else ""
+
+    @property
+    def parent(self) -> Part | None:
+        """The box around it; None for the whole graph."""
+        return self.around()
 
     @property
     def parts(self) -> list[Part]:
@@ -194,9 +200,10 @@ def parts_of(
             if key not in layers or neuron.row in rows[layers[key]]:
                 about = f"{sign(neuron.activation)} · {n:,} \N{RIGHTWARDS ARROW} {width[path]:,}"
                 layers[key] = Part(named.short(path), "call", [], path, number, about, "layer")
-            made.parent = layers[key]
-            rows[made.parent].add(neuron.row)
-            made.label = made.called = f"{made.parent.label}.n{place[place.rindex('[') + 1 : -1]}"
+            layer = layers[key]
+            made.around = partial(lambda part: part, layer)  # nothing else keeps it yet
+            rows[layer].add(neuron.row)
+            made.label = made.called = f"{layer.label}.n{place[place.rindex('[') + 1 : -1]}"
         of.update(dict.fromkeys(neuron.inside, made))
     if of:
         number = max(index[value] for value in of) + 1

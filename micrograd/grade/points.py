@@ -79,7 +79,8 @@ def read_points(path: Path) -> dict[str, float]:
     """
     text = path.read_text(encoding="utf-8-sig", errors="replace")
     separator = ";" if re.match(r"\s*rule\s*;", text, re.I) else ","
-    head, *rows = csv.reader(text.splitlines() or [""], delimiter=separator)
+    lines = text.splitlines() or [""]
+    head, *rows = csv.reader(lines, delimiter=separator, skipinitialspace=True)
     if [word.strip().lower() for word in head[:2]] != ["rule", "points"]:
         start = "micrograd start points.csv writes an example"
         raise ValueError(f"{path} must begin with the columns rule and points: {start}")

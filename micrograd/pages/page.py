@@ -92,16 +92,17 @@ def html_page(
 def _joined(first: str, folder: Path | None = None) -> str:
     # The file and those that it imports, each once and after those that it needs.
     texts: dict[str, str] = {}
-
-    def add(name: str) -> None:
-        if name not in texts:
-            text = _file(name, folder)
-            for imported in IMPORT.findall(text):
-                add(posixpath.normpath(posixpath.join(posixpath.dirname(name), imported)))
-            texts[name] = re.sub(ROOM[name[-3:]], "", EXPORT.sub("", IMPORT.sub("", text))).strip()
-
-    add(first)
+    _join(first, folder, texts)
     return "\n".join(texts.values()) + "\n"
+
+
+def _join(name: str, folder: Path | None, texts: dict[str, str]) -> None:
+    if name not in texts:
+        text = _file(name, folder)
+        for imported in IMPORT.findall(text):
+            path = posixpath.join(posixpath.dirname(name), imported)
+            _join(posixpath.normpath(path), folder, texts)
+        texts[name] = re.sub(ROOM[name[-3:]], "", EXPORT.sub("", IMPORT.sub("", text))).strip()
 
 
 def as_json(data: object) -> str:

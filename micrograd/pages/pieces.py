@@ -22,6 +22,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -155,19 +156,9 @@ def _rule(
     # The rule of the instruction at a place, and of the Value that has its result. Of the places
     # before `nodes`, those that the rule needs besides its operands are added to the operands.
     named: dict[int, str] = {}
-
-    def formula(place: int) -> Formula:
-        if place in named:
-            return named[place]
-        if place < nodes and place != at:
-            if place not in operands:
-                operands.append(place)
-            return f"x{operands.index(place)}"
-        step = recording.instructions[place]
-        number = innermost(step.number)
-        return [step.op, *map(formula, step.operands)] if step.operands else as_number(number)
-
-    op, forward = recording.instructions[at].op, formula(at)
+    formula = partial(_formula, recording, named, nodes, operands)
+    step = recording.instructions[at]
+    op, forward = step.op, [step.op, *map(formula, step.operands)]
     given: dict[int, list[Formula]] = {}  # the contributions to each operand
     value = value_at.get(at)
     if value is not None:
@@ -186,6 +177,20 @@ def _rule(
         "forward": forward,
         "shares": [given[x].pop(0) if given.get(x) else 0 for x in operands],
     }
+
+
+def _formula(
+    recording: Recording, named: Mapping[int, str], nodes: int, operands: list[int], place: int
+) -> Formula:
+    if place in named:
+        return named[place]
+    if place < nodes:
+        if place not in operands:
+            operands.append(place)
+        return f"x{operands.index(place)}"
+    step = recording.instructions[place]
+    given = [_formula(recording, named, nodes, operands, o) for o in step.operands]
+    return [step.op, *given] if given else as_number(innermost(step.number))
 
 
 # ---- Optimizers: their update rules, recorded from their code, and their state
