@@ -15,7 +15,7 @@ Chang (https://henryjchang.github.io and https://github.com/henryjchang/minigrad
     mini-batches    64 points in X (64 x 2), P = X W, L = mean (P - Y)^2; each gradient has the
                     shape of its node, and dL/dW = 2/N X^T (P - Y)
     three views     the same network as operations, as neurons and as layers
-    the library     backward(upstream), and a network of 784-64-64-10 neurons that learns MNIST with
+    the library     backward(gradient), and a network of 784-64-64-10 neurons that learns MNIST with
                     SGD, a learning rate of 0.01 and mini-batches of 512 images
 
 The MNIST images are read from a folder with the four idx files or from an .npz file. Without them,

@@ -902,3 +902,13 @@ def test_an_operation_may_give_a_number_of_another_kind():
 
     out = Signed(-3.0).sign()
     assert (out.data, type(out.data)) == (-1.0, float)
+
+
+def test_zero_grad_resets_the_whole_graph():
+    a, b = Value(2.0), Value(3.0)
+    loss = (a * b + 1.0) * a
+    for _ in range(2):
+        loss.zero_grad()
+        loss.backward()
+    assert (a.grad, b.grad) == (13.0, 4.0)
+    assert [v.grad for v in topological_order(loss) if v.is_constant] == [2.0]

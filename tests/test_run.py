@@ -21,7 +21,8 @@ from compiled import (
 from operations import TABLE
 
 import micrograd
-from micrograd import Value, no_grad, take, values, where
+from micrograd import Value, derivative, no_grad, take, values, where
+from micrograd.core import numbers
 from micrograd.core.node import operation, operations
 from micrograd.losses import binary_cross_entropy_with_logits, cross_entropy, hinge, squared_error
 from micrograd.nn import Linear, Module, Sequential
@@ -543,6 +544,33 @@ def test_an_operation_that_is_added_runs_on_a_plain_input():
         assert w.grad == 2 * 3.0 * (1.0 + 4.0) / 2
     finally:
         del Value.squared, operations["squared"]
+
+
+def test_an_operation_that_is_added_may_be_undefined_at_1():
+    @operation("logit")
+    def logit(a):
+        def _backward(upstream, a):
+            a.grad += upstream / (a.data * (1 - a.data))
+
+        return numbers.log(a.data / (1 - a.data)), _backward
+
+    Value.logit = logit
+    try:
+        w = Value(0.25)
+        micrograd.compile(lambda x: (w * x).logit())([1.0]).backward()
+        assert w.grad == pytest.approx(1 / (0.25 * 0.75))
+        assert derivative(Value.logit, 0.25) == pytest.approx(w.grad)
+    finally:
+        del Value.logit, operations["logit"]
+
+    def captures(a):
+        def _backward(upstream, a, factor=a.data):
+            a.grad += factor * upstream
+
+        return a.data, _backward
+
+    with pytest.raises(TypeError, match=r"must have the arguments \(upstream, a\), no defaults"):
+        operation("captures")(captures)
 
 
 TABLES = {

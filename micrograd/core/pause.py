@@ -23,6 +23,8 @@ class no_grad(ContextDecorator):  # noqa: N801  # as in PyTorch
 
     Each thread and each asyncio task has blocks of its own; a task that is started inside a block
     should also end there. Inside, `p -= 0.1 * p.grad` changes the number of a parameter in place.
+    `p += ...`, `p *= ...` and `p /= ...` do not: they make a new number, as they do everywhere, so
+    that `act = self.b; act += w * x` leaves the bias alone. Write `p -= -step` or `p.data += step`.
 
     >>> from micrograd.engine import Value
     >>> with no_grad():
