@@ -384,7 +384,7 @@ def _of_one_kind(
         graph = topological_order(*values)
         if not all(v._prev or v.is_constant or v in known for v in graph):
             return [[d if isinstance(d, Value) else as_constant(d) for d in row] for row in rows]
-        values = [v.data for v in graph if isinstance(v.data, Value)]
+        values = [v.data for v in graph if not v._prev and isinstance(v.data, Value)]
     return [[innermost(d) for d in row] for row in rows]
 
 

@@ -97,7 +97,7 @@ def _checked(node: N, compute: Callable[..., Output]) -> N:
     # Checks a result whose data is not a float, and forgets what was computed under no_grad().
     data, operands = node.data, node._prev
     if type(data) is not float and type(data) not in _known_kinds:
-        node.data = as_number(data)
+        node.data = data if type(data) is Value else as_number(data)
         suspects = [a for a in operands if node.data is not data or not a._prev]
         if error := next(filter(None, map(misuse, suspects)), None):
             raise error
