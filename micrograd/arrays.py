@@ -52,8 +52,8 @@ from typing import Any, SupportsFloat
 import numpy as np
 from numpy.typing import NDArray
 
+from micrograd.core.arithmetic import as_number
 from micrograd.core.node import as_constant, as_value, innermost
-from micrograd.core.numbers import as_number
 from micrograd.core.pause import is_paused
 from micrograd.core.shapes import Numbers
 from micrograd.engine import Value

@@ -39,6 +39,7 @@ from itertools import combinations, pairwise
 from numbers import Rational, Real
 from typing import Any, NamedTuple, SupportsFloat
 
+from micrograd.core.arithmetic import Number, as_number
 from micrograd.core.errors import explained
 from micrograd.core.node import (
     Own,
@@ -50,7 +51,6 @@ from micrograd.core.node import (
     raised,
     unrecorded,
 )
-from micrograd.core.numbers import Number, as_number
 from micrograd.core.pause import is_paused, open_levels, resumed, running
 from micrograd.core.shapes import Numbers, flat, shape_of
 from micrograd.engine import Value, topological_order

@@ -23,7 +23,7 @@ the property `_backward` calls it: `node._backward()`, without arguments, passes
 and operands to it. Under `no_grad()` a result keeps neither operands nor function.
 
 Operations never test the type of their data or branch on it; they use only arithmetic, `<`, `>` and
-the functions in `core/numbers.py`. So data may be a float, a fraction (exact gradients), another
+the functions in `core/arithmetic.py`. So data may be a float, a fraction (exact gradients), another
 Value (derivatives of derivatives), or a traced number, which the compiler uses to record a program.
 """
 
@@ -34,10 +34,10 @@ from numbers import Rational, Real
 from operator import add, mul, sub, truediv
 from typing import SupportsFloat
 
-from micrograd.core import numbers
+from micrograd.core import arithmetic
+from micrograd.core.arithmetic import Number, as_number, power, where
 from micrograd.core.errors import FAILURES, explained
 from micrograd.core.node import Node, Output, of_leaf, operation, record, reflected, unrecorded
-from micrograd.core.numbers import Number, as_number, power, where
 from micrograd.core.pause import no_grad, open_levels
 
 __all__ = ["Value", "no_grad", "topological_order", "where"]
@@ -134,7 +134,7 @@ class Value(Node):
             if not a.is_constant:  # 0 * either is a 0 of the same kind of number
                 a.grad += y * power(x, where(either > 0, y - 1, 0 * either)) * upstream
             nonzero = where(x > 0, x, where(x < 0, x, 1))  # at x = 0: log 1, so that d/db is 0
-            b.grad += p * numbers.log(nonzero) * upstream
+            b.grad += p * arithmetic.log(nonzero) * upstream
 
         return p, _backward
 
@@ -183,7 +183,7 @@ class Value(Node):
     @operation("exp", "the result exceeds the largest float, 1.8e308; keep x below 709")
     def exp(a: Value) -> Output:
         """The exponential e = e^a;  d/da = e."""
-        e = numbers.exp(a.data)
+        e = arithmetic.exp(a.data)
 
         def _backward(upstream: Number, a: Value) -> None:
             a.grad += e * upstream
@@ -197,12 +197,12 @@ class Value(Node):
         def _backward(upstream: Number, a: Value) -> None:
             a.grad += upstream / a.data
 
-        return numbers.log(a.data), _backward
+        return arithmetic.log(a.data), _backward
 
     @operation("sqrt", "the root needs x >= 0, and its derivative x > 0; use (x + 1e-12).sqrt()")
     def sqrt(a: Value) -> Output:
         """The square root r = a^(1/2), for a >= 0;  d/da = 1 / (2 r), not defined at 0."""
-        r = numbers.sqrt(a.data)
+        r = arithmetic.sqrt(a.data)
 
         def _backward(upstream: Number, a: Value) -> None:
             a.grad += upstream / (2 * r)
@@ -214,23 +214,23 @@ class Value(Node):
         """The sine of a, in radians;  d/da = cos a."""
 
         def _backward(upstream: Number, a: Value) -> None:
-            a.grad += numbers.cos(a.data) * upstream
+            a.grad += arithmetic.cos(a.data) * upstream
 
-        return numbers.sin(a.data), _backward
+        return arithmetic.sin(a.data), _backward
 
     @operation("cos", "not defined at infinity; find the earlier operation that overflowed")
     def cos(a: Value) -> Output:
         """The cosine of a, in radians;  d/da = -sin a."""
 
         def _backward(upstream: Number, a: Value) -> None:
-            a.grad -= numbers.sin(a.data) * upstream
+            a.grad -= arithmetic.sin(a.data) * upstream
 
-        return numbers.cos(a.data), _backward
+        return arithmetic.cos(a.data), _backward
 
     @operation("tanh")
     def tanh(a: Value) -> Output:
         """The hyperbolic tangent t = tanh a, accurate for all inputs;  d/da = 1 - t^2."""
-        t = numbers.tanh(a.data)
+        t = arithmetic.tanh(a.data)
 
         def _backward(upstream: Number, a: Value) -> None:
             a.grad += (1 - t * t) * upstream
@@ -240,7 +240,7 @@ class Value(Node):
     @operation("sigmoid")
     def sigmoid(a: Value) -> Output:
         """The logistic function s = 1 / (1 + e^-a), accurate for all inputs;  d/da = s (1 - s)."""
-        s = numbers.sigmoid(a.data)
+        s = arithmetic.sigmoid(a.data)
 
         def _backward(upstream: Number, a: Value) -> None:
             a.grad += s * (1 - s) * upstream
@@ -254,29 +254,29 @@ class Value(Node):
         def _backward(upstream: Number, a: Value) -> None:
             a.grad += where(a.data > 0, upstream, 0)
 
-        return numbers.relu(a.data), _backward
+        return arithmetic.relu(a.data), _backward
 
     @operation("maximum")
     def maximum(a: Value, b: Value) -> Output:
         """The larger of a and b;  d/da = 1 for a > b, 1/2 for a = b, else 0;  d/db = 1 - d/da."""
 
         def _backward(upstream: Number, a: Value, b: Value) -> None:
-            half = numbers.half(upstream)
+            half = arithmetic.half(upstream)
             a.grad += where(a.data > b.data, upstream, where(a.data < b.data, 0, half))
             b.grad += where(b.data > a.data, upstream, where(b.data < a.data, 0, half))
 
-        return numbers.maximum(a.data, b.data), _backward
+        return arithmetic.maximum(a.data, b.data), _backward
 
     @operation("minimum")
     def minimum(a: Value, b: Value) -> Output:
         """The smaller of a and b;  d/da = 1 for a < b, 1/2 for a = b, else 0;  d/db = 1 - d/da."""
 
         def _backward(upstream: Number, a: Value, b: Value) -> None:
-            half = numbers.half(upstream)
+            half = arithmetic.half(upstream)
             a.grad += where(a.data < b.data, upstream, where(a.data > b.data, 0, half))
             b.grad += where(b.data < a.data, upstream, where(b.data > a.data, 0, half))
 
-        return numbers.minimum(a.data, b.data), _backward
+        return arithmetic.minimum(a.data, b.data), _backward
 
     # ---- 2. Backpropagation
 

@@ -12,8 +12,8 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, SupportsFloat, TypeVar, overload
 
+from micrograd.core.arithmetic import Number, as_number
 from micrograd.core.node import as_value, frozen, innermost, of_leaf
-from micrograd.core.numbers import Number, as_number
 from micrograd.core.shapes import Numbers, flat, plain, shape_of
 from micrograd.engine import Value
 

@@ -27,8 +27,8 @@ from operator import attrgetter, is_
 from threading import RLock
 from typing import Any, ClassVar, Protocol, TypeAlias
 
+from micrograd.core.arithmetic import Number, as_number
 from micrograd.core.hints import hinted
-from micrograd.core.numbers import Number, as_number
 
 __all__ = ["SGD", "Adam", "AdamW", "Optimizer", "clip_grad_norm", "cosine", "linear"]
 

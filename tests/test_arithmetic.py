@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from micrograd import take
-from micrograd.core.numbers import (
+from micrograd.core.arithmetic import (
     as_number,
     exp,
     maximum,

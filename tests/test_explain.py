@@ -12,7 +12,7 @@ from operations import TABLE
 from random_graphs import POINT, SMOOTH, STEPS, build
 
 from micrograd import MLP, Value, calls, explain, no_grad, topological_order
-from micrograd.core import numbers
+from micrograd.core import arithmetic
 from micrograd.core.node import operation, operations
 from micrograd.derivatives import local_derivatives
 from micrograd.draw.graph import graph
@@ -235,7 +235,7 @@ def test_a_rule_that_changes_in_python_changes_on_the_page(shown):
         def _backward(upstream, a):
             a.grad += 7 * upstream
 
-        return numbers.tanh(a.data), _backward
+        return arithmetic.tanh(a.data), _backward
 
     right = Value.tanh
     try:

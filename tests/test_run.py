@@ -22,7 +22,7 @@ from operations import TABLE
 
 import micrograd
 from micrograd import Value, derivative, no_grad, take, values, where
-from micrograd.core import numbers
+from micrograd.core import arithmetic
 from micrograd.core.node import operation, operations
 from micrograd.losses import binary_cross_entropy_with_logits, cross_entropy, hinge, squared_error
 from micrograd.nn import Linear, Module, Sequential
@@ -552,7 +552,7 @@ def test_an_operation_that_is_added_may_be_undefined_at_1():
         def _backward(upstream, a):
             a.grad += upstream / (a.data * (1 - a.data))
 
-        return numbers.log(a.data / (1 - a.data)), _backward
+        return arithmetic.log(a.data / (1 - a.data)), _backward
 
     Value.logit = logit
     try:

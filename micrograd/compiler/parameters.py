@@ -30,8 +30,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from micrograd.core.arithmetic import Number, as_number
 from micrograd.core.node import Node
-from micrograd.core.numbers import Number, as_number
 from micrograd.engine import Value
 from micrograd.optim import one_at_a_time
 

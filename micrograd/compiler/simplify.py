@@ -31,7 +31,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from micrograd.core.numbers import Number
+from micrograd.core.arithmetic import Number
 from micrograd.core.tracing import Instruction, Recording, Traced
 
 CONDITIONS = ("<", "<=", ">", ">=", "is")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from micrograd.core.numbers import as_number
+from micrograd.core.arithmetic import as_number
 
 FAILURES = ArithmeticError, ValueError, TypeError, RecursionError  # what operations may raise
 

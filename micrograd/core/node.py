@@ -16,8 +16,8 @@ from operator import ge, gt, is_, le, lt
 from types import FunctionType
 from typing import Any, NoReturn, Protocol, SupportsFloat, TypeVar, overload
 
+from micrograd.core.arithmetic import Number, as_number
 from micrograd.core.errors import FAILURES, advice, explained, misuse
-from micrograd.core.numbers import Number, as_number
 from micrograd.core.pause import is_paused, open_blocks, running
 
 Output = tuple[Number, Any]  # the data of a result, and its _backward

@@ -26,8 +26,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn, SupportsIndex
 
 from micrograd.core import node
+from micrograd.core.arithmetic import Number, as_number
 from micrograd.core.node import Node, Output, as_operand, operations, record
-from micrograd.core.numbers import Number, as_number
 
 
 class Instruction(NamedTuple):

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from micrograd.core.numbers import Number
+from micrograd.core.arithmetic import Number
 from micrograd.draw.cards import Cards, caption, drawable
 from micrograd.draw.chain_rule import LEGENDS, Piece, Rules, rules_with_numbers, rules_with_symbols
 from micrograd.draw.foreign import as_ours

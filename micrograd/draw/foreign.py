@@ -33,9 +33,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from micrograd.core.arithmetic import Number, as_number
 from micrograd.core.errors import FAILURES
 from micrograd.core.node import Own, operations
-from micrograd.core.numbers import Number, as_number
 from micrograd.derivatives import again, local_derivatives, replayed, shares
 from micrograd.draw.names import Names, found, is_array, is_model
 from micrograd.engine import Value, topological_order

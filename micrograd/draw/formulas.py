@@ -10,8 +10,8 @@ import numbers
 import re
 from collections.abc import Sequence
 
+from micrograd.core.arithmetic import Number
 from micrograd.core.node import innermost
-from micrograd.core.numbers import Number
 
 MINUS, TIMES, UNKNOWN = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}", "\N{BULLET}"
 TRANSPOSED = "\N{MODIFIER LETTER CAPITAL T}"

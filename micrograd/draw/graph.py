@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from micrograd.core.numbers import Number
+from micrograd.core.arithmetic import Number
 from micrograd.draw.array_level import remembered, with_arrays
 from micrograd.draw.calls import is_called, owners
 from micrograd.draw.chain_rule import with_tangents

@@ -20,8 +20,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
+from micrograd.core.arithmetic import Number
 from micrograd.core.node import innermost
-from micrograd.core.numbers import Number
 
 TOKENS = {  # the colour on light pages and on dark ones
     "page": ("#f5f5f2", "#14171a"),  # behind everything

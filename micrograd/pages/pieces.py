@@ -26,8 +26,8 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
+from micrograd.core.arithmetic import Number
 from micrograd.core.node import innermost, unrecorded
-from micrograd.core.numbers import Number
 from micrograd.core.pause import is_paused, resumed
 from micrograd.core.shapes import Numbers, flat
 from micrograd.core.tracing import Recording, Traced
