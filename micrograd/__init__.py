@@ -8,7 +8,7 @@
     6.0
 
 This file only lists the names that users import. `engine.py` is loaded immediately, everything else
-on first use. So `import micrograd` needs only the standard library and takes a few milliseconds.
+on first use. So `import micrograd` needs only the standard library.
 """
 
 import importlib as _importlib
@@ -20,7 +20,7 @@ from micrograd.engine import no_grad as no_grad
 from micrograd.engine import topological_order as topological_order
 from micrograd.engine import where as where
 
-if _typing.TYPE_CHECKING:  # these lines are not run: `_module_of` is read from them
+if _typing.TYPE_CHECKING:  # for editors and type checkers; `_names_in` says the same
     from micrograd.arrays import values as values
     from micrograd.compiler.function import compile as compile
     from micrograd.compiler.training import fit as fit
@@ -53,17 +53,32 @@ if _typing.TYPE_CHECKING:  # these lines are not run: `_module_of` is read from 
     from micrograd.pages.microscope import microscope as microscope
     from micrograd.pages.playground import playground as playground
 
-_lines = __spec__.loader.get_data(__file__).decode().splitlines()  # type: ignore[union-attr]
-_imports = (line.split() for line in _lines if " import " in line and " as " in line)
-_module_of = {words[3]: words[1] for words in _imports if words[0] == "from"}
+_names_in = {
+    "engine": "Value no_grad topological_order where",
+    "arrays": "values",
+    "compiler.function": "compile",
+    "compiler.training": "fit",
+    "core.tracing": "take",
+    "derivatives": "check_gradients derivative gradient hessian jacobian jvp local_derivatives"
+    " recompute sum_over_paths vjp",
+    "draw": "draw_dot draw_network mermaid",
+    "draw.calls": "calls",
+    "grade.why": "why",
+    "nn": "MLP Layer Linear Module Neuron Sequential",
+    "optim": "SGD Adam AdamW",
+    "pages.explain": "explain",
+    "pages.microscope": "microscope",
+    "pages.playground": "playground",
+}
+_module_of = {name: module for module, names in _names_in.items() for name in names.split()}
+_modules = (
+    "core engine derivatives arrays module nn losses optim datasets draw pages plot compiler grade"
+)
 
 __version__ = "1.0.0"
 if not _typing.TYPE_CHECKING:  # type checkers understand only a literal list
     __all__ = sorted(_module_of.keys() - {"compile"})  # `import *` must not hide a builtin
 
-_modules = (
-    "core engine derivatives arrays module nn losses optim datasets draw pages plot compiler grade"
-)
 _unknown = _importlib.import_module("micrograd.core.hints").hinted(__name__)
 
 
@@ -81,7 +96,7 @@ Value.__array_ufunc__ = _apply_ufunc  # type: ignore[attr-defined]  # NumPy call
 
 def __getattr__(name: str) -> _typing.Any:
     if name in _module_of:
-        return getattr(_importlib.import_module(_module_of[name]), name)
+        return getattr(_importlib.import_module(f"micrograd.{_module_of[name]}"), name)
     if name in _modules.split():
         return _importlib.import_module(f"micrograd.{name}")
     return _unknown(name, frames=2)

@@ -108,6 +108,10 @@ def test_the_interpreter_is_left_as_it_was():
 
 
 def test_the_facade_names_everything_it_promises_and_no_module():
+    imports = ast.walk(ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8")))
+    imports = [node for node in imports if isinstance(node, ast.ImportFrom)]
+    typed = {alias.name: node.module for node in imports for alias in node.names}
+    assert typed == {name: f"micrograd.{room}" for name, room in micrograd._module_of.items()}
     for name in micrograd.__all__:
         assert getattr(micrograd, name) is not None
         assert name in dir(micrograd)
