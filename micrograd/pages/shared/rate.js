@@ -8,6 +8,7 @@ const MOST_RATE = 1000;
 export const rateFrom = text => numberFrom(text, 0, MOST_RATE);
 
 export function showRate(rate) {
+  if ($("rate").value === String(rate)) return; // what was refused is still told
   $("rate").value = rate;
   $("refusedRate").textContent = "";
 }
@@ -19,6 +20,6 @@ export function listenToRate(get, set) {
     const about = {rate: get(), most: MOST_RATE, got: target.value || "{{rate.none}}"};
     if (rate !== undefined) set(rate);
     showRate(get());
-    if (rate === undefined) $("refusedRate").textContent = filled("{{rate.refused}}", about);
+    $("refusedRate").textContent = rate === undefined ? filled("{{rate.refused}}", about) : "";
   });
 }
