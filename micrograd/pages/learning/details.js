@@ -3,7 +3,7 @@
 
 import {$, button, make, row, strong} from "../shared/elements.js";
 import {word} from "../shared/glossary.js";
-import {inFormula, number, numberFrom} from "../shared/numbers.js";
+import {inFormula, number, numberFrom, typed} from "../shared/numbers.js";
 import {filled, partsOf} from "../shared/texts.js";
 import {INPUTS} from "./assembly.js";
 import {showCurve} from "./curves.js";
@@ -40,11 +40,10 @@ const gradient = x => strong(number(x), "gradient");
 
 function field(name, value, action, shown = name) {
   const change = ({target}) => {
-    const typed = numberFrom(target.value);
-    if (typed !== undefined) action(typed);
+    const x = numberFrom(target.value);
+    if (x !== undefined) action(x);
   };
-  const shownValue = +value.toPrecision(4); // as many digits as elsewhere
-  const input = make("input", {type: "number", step: "any", "aria-label": name, value: shownValue, change});
+  const input = make("input", {type: "number", step: "any", "aria-label": name, value: typed(value), change});
   return make("label", "field", shown, input);
 }
 

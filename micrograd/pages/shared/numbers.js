@@ -13,6 +13,8 @@ export function number(x) {
 
 // The same in a formula: a negative number has brackets.
 export const inFormula = x => (x < 0 ? `(${number(x)})` : number(x));
+// The same in a field, with a minus that can be typed.
+export const typed = x => number(x).replaceAll("−", "-");
 // A move, with its sign.
 export const signed = x => (Number.isNaN(x) ? "·" : x > 0 ? `+${number(x)}` : number(x));
 // So many digits of a number, without an exponent where it is usual.

@@ -2,7 +2,7 @@
 
 import {TURNS} from "../shared/cards.js";
 import {$, make, press, strong} from "../shared/elements.js";
-import {counted, inFormula, number, numberFrom, shareOf, signed} from "../shared/numbers.js";
+import {counted, inFormula, number, numberFrom, shareOf, signed, typed} from "../shared/numbers.js";
 import {listenToRate, showRate} from "../shared/rate.js";
 import {filled} from "../shared/texts.js";
 import {showFormula, withButtons} from "./meaning.js";
@@ -63,7 +63,7 @@ function typeTurn(event) {
   if (!steps) return;
   event.preventDefault();
   turn(page.picked, steps);
-  $("value").value = +page.model.numbers.get(page.picked).toPrecision(5);
+  $("value").value = typed(page.model.numbers.get(page.picked));
 }
 
 export function showTools() {
@@ -75,7 +75,7 @@ export function showTools() {
   $("leaf").value = picked;
   for (const id of ["value", "less", "more", "nudge"]) $(id).disabled = Boolean(fixed);
   $("value").title = fixed ? "{{leaf.fixed}}" : "{{leaf.turn}}";
-  const fields = {value: value === undefined ? "" : +value.toPrecision(4), delta};
+  const fields = {value: value === undefined ? "" : typed(value), delta: typed(delta)};
   for (const [id, text] of Object.entries(fields)) if (document.activeElement !== $(id)) $(id).value = text;
   $("undo").disabled = !page.past.length;
 }
