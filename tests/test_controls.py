@@ -241,7 +241,7 @@ def test_the_training_page_is_right_after_all_its_controls(tmp_path, opened, see
         said, trained = now["said"], [e for e in now["examples"] if not e["test"]]
         assert now["inSight"]
         assert now["neuron"] or "network's answer" in now["caption"]
-        assert not now["neuron"] or f"output of {now['neuron']} alone" in now["caption"]
+        assert not now["neuron"] or f": {now['neuron']} alone" in now["caption"]
         assert used[-1] == "rate" or read(now["rateShown"]) == now["rate"]
         assert now["classes"][-2:] == now["names"]
         assert ("no points" in said) == (not trained)

@@ -180,6 +180,7 @@ def test_a_loss_that_is_no_number_is_told_and_draws_no_bars(chromium, tmp_path):
             page.wait_for_timeout(20)
         assert not page.evaluate("page.isTraining()")
         assert "NaN" not in page.locator("main").inner_text()
+        assert page.locator("#invented").inner_text() == ""
         widths = "[...document.querySelectorAll('.bar i')].map(line => line.style.width)"
         assert {*page.evaluate(widths)} == {"0%"}
         page.evaluate("location.hash = '#text=ab&at=1'")

@@ -854,7 +854,7 @@ def test_what_is_said_is_of_this_moment(ready, opened):
         caption, said = page.locator("#plane-about"), page.locator("#said")
         page.hover("[aria-label^='L0.n1']")
         drawn(page)
-        assert "the output of L0.n1 alone" in caption.inner_text()
+        assert ": L0.n1 alone" in caption.inner_text()
         page.focus("[aria-label^='L1.n7']")
         page.keyboard.press("ArrowRight")
         page.evaluate("document.querySelector('#fewer-layers').click()")  # the neuron is gone

@@ -273,7 +273,7 @@ function showTraining() {
 
 function showInvented() {
   const found = Array.from({length: TEXTS}, (_, i) => written(model.invented(1000 * seed + i, TEMPERATURE)));
-  $("invented").textContent = found.join(joint ? " · " : ", ");
+  $("invented").textContent = found.filter(Boolean).join(joint ? " · " : ", ");
   model.load(codes); // the memory shows the text of the reader again
   model.forward();
   model.backward();
