@@ -163,6 +163,31 @@ def test_steps_and_texts_can_be_undone_and_sent(chromium, tmp_path):
         assert page.locator("#positions button").count() == 4
 
 
+def test_a_loss_that_is_no_number_is_told_and_draws_no_bars(chromium, tmp_path):
+    path = tmp_path / "page.html"
+    model = Recurrent()
+    microscope(model, "ab.", TEXTS, optimizer=SGD(model.parameters())).save(path)
+    with browser.opened(chromium, path, hash="#rate=1000&number=&text=ba") as page:
+        assert page.locator("#number button").count() == 0  # an empty number is none
+        page.get_by_label("Learning rate").fill("-1")
+        page.keyboard.press("Tab")
+        assert "stays 1000: expected" in page.locator("#refusedRate").inner_text()
+        page.evaluate("page.model.weights.fill(NaN)")
+        page.get_by_role("button", name="1,000 steps").click()
+        for _ in range(100):
+            if "no longer a number" in page.locator("#trained-said").inner_text():
+                break
+            page.wait_for_timeout(20)
+        assert not page.evaluate("page.isTraining()")
+        assert "NaN" not in page.locator("main").inner_text()
+        assert page.locator("#invented").inner_text() == ""
+        widths = "[...document.querySelectorAll('.bar i')].map(line => line.style.width)"
+        assert {*page.evaluate(widths)} == {"0%"}
+        page.evaluate("location.hash = '#text=ab&at=1'")
+        page.locator("#positions button >> nth=2 >> text=b").wait_for()
+        assert "no longer a number" not in page.locator("#trained-said").inner_text()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_readers_of_all_kinds_can_use_it(chromium, tmp_path, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()

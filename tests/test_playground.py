@@ -744,6 +744,29 @@ def test_points_are_pasted_as_csv(ready, opened):
         assert found == [[5, 2.5, 1], [-0.3, 0.25, 0], [1.5, 2, 0]]
         page.click("#undo")
         assert len(page.evaluate("page.state().examples")) == 100
+        for text, names, labels in (  # as micrograd.datasets.read_csv reads them
+            ('1, 2, "red, dark"\n3,4,blue\n5,6, blue ', ["blue", "red, dark"], [1, 0, 0]),
+            ("1,2,1.0\n3,4,-1\n5,6,01", ["-1", "1"], [1, 0, 1]),
+        ):
+            area.fill(text)
+            page.get_by_role("button", name="Use these points").click()
+            drawn(page)
+            assert [p["label"] for p in page.evaluate("page.state().examples")] == labels
+            link = page.evaluate("location.hash")
+            for place in ("#brush bdi", "#legend bdi"):
+                assert page.locator(place).all_text_contents() == names
+        for text, message in (
+            ("1,2,a\n3,4,b\n5,6,c", "Expected 2 classes, got a, b, c: this network tells 2 apart."),
+            ("nan,inf,red\n1,2,blue", "Line 1: expected two finite numbers, got nan, inf: "),
+            ("1,2,a\n3,4,\n5,6,c", "Line 2: expected one of the classes -1, 1, got : "),
+        ):
+            area.fill(text)
+            page.get_by_role("button", name="Use these points").click()
+            assert said.text_content().startswith(message)
+        with opened(ready, hash=link) as again:  # the link has the names
+            assert again.locator("#brush bdi").all_text_contents() == names
+        page.click("[data-shape=moons]")
+        assert page.locator("#legend bdi").all_text_contents() == ["0", "1"]
         area.fill("x,y\n1,2.5\n2,-1")  # a curve, with a network of one input
         page.get_by_role("button", name="Use these points").click()
         assert page.evaluate("page.state().sizes") == [1, 8, 8, 1]
@@ -830,6 +853,58 @@ def test_too_large_a_learning_rate_is_explained(ready, opened):
         page.click("#reset")
         drawn(page)
         assert "step 0" in page.text_content("#figures")
+
+
+def test_what_is_said_is_of_this_moment(ready, opened):
+    with opened(ready) as page:
+        caption, said = page.locator("#plane-about"), page.locator("#said")
+        page.hover("[aria-label^='L0.n1']")
+        drawn(page)
+        assert ": L0.n1 alone" in caption.inner_text()
+        page.focus("[aria-label^='L1.n7']")
+        page.keyboard.press("ArrowRight")
+        page.evaluate("document.querySelector('#fewer-layers').click()")  # the neuron is gone
+        drawn(page)
+        drawn(page)
+        assert "the network's answer" in caption.inner_text()
+        for rate in ("-1", "1e308", "0"):
+            page.fill("#rate", rate)
+            page.keyboard.press("Tab")
+            refused = page.inner_text("#refusedRate")
+            assert refused == "" if rate == "0" else f"got {rate}." in refused
+            assert float(page.input_value("#rate")) == page.evaluate("page.state().settings.rate")
+        page.click("#one-step")
+        drawn(page)
+        assert re.fullmatch(r"The loss is still \S+\. No weight moved: .*", said.inner_text())
+        page.click("#clear")
+        drawn(page)
+        assert "no points" in said.inner_text()
+        page.click("#add")
+        drawn(page)
+        assert "no points" not in said.inner_text()
+
+
+def test_a_point_that_counts_can_be_seen(ready, opened):
+    with opened(ready, hash="#points=0_0_0~1_1_1") as page:
+        seen = (
+            "page.state().examples.every(({x, y}) => page.geometry().isInside("
+            "page.geometry().across(x), page.geometry().up(y)))"
+        )
+        box = page.locator("#boundary").bounding_box()
+        x, y = page.evaluate("[page.geometry().across(0), page.geometry().up(0)]")
+        page.mouse.move(box["x"] + x, box["y"] + y)
+        page.mouse.down()
+        page.mouse.move(box["x"] - 300, box["y"] + 550, steps=60)
+        page.mouse.up()
+        drawn(page)
+        assert page.evaluate("page.state().examples[0].x") < -0.2
+        assert page.evaluate(seen)
+        page.click("#next-point")
+        page.get_by_label("x2", exact=True).fill("-70")
+        page.keyboard.press("Enter")
+        drawn(page)
+        assert page.evaluate("page.state().examples.some(({y}) => y === -70)")
+        assert page.evaluate(seen)
 
 
 def test_a_model_that_is_no_mlp_says_what_cannot_be_changed(tmp_path, opened):

@@ -4,7 +4,7 @@
 // if the text is a sign), and a line in listenToMenu below. What it changes is in stepping/state.js, which knows
 // no part of the page; what shows the change is one of `parts` or `panels`.
 
-import {readAddress} from "./shared/address.js";
+import {listenToLinks} from "./shared/address.js";
 import {Stage} from "./shared/cards.js";
 import {$} from "./shared/elements.js";
 import {WORDS, explainWords} from "./shared/glossary.js";
@@ -32,7 +32,7 @@ import {makeMistakes, showMistake} from "./stepping/mistakes.js";
 import {showNow} from "./stepping/moment.js";
 import {askQuestion, hiddenAt, predict} from "./stepping/predict.js";
 import {keepAddress, savePicture, takeAddress} from "./stepping/sending.js";
-import {given, loaded, page, panels, redraw, show, take, turn, undo} from "./stepping/state.js";
+import {given, page, panels, redraw, show, turn, undo} from "./stepping/state.js";
 import {listLeaves, listenToTools, nudgeAt, pickLeaf, showDescent, showNudge, showTools} from "./stepping/trying.js";
 import {drawValues, showValues} from "./stepping/values.js";
 import {told} from "./stepping/words.js";
@@ -74,6 +74,13 @@ function makeStage() {
     onValues: showValues,
   });
   page.transport = makeTransport({count: () => page.model.steps.count, pace: PACE, show: showStep});
+}
+
+function begin(hash) {
+  page.transport.pause();
+  const at = takeAddress(hash);
+  show();
+  page.transport.goTo(at);
 }
 
 function listenToMenu() {
@@ -121,18 +128,14 @@ function listenToWindow() {
 }
 
 $("live").hidden = false;
-if (readAddress().has("embed")) document.body.classList.add("embedded");
 explainWords(name => WORDS[`${name}.means`]);
 makeLegend();
 makeTour();
 makeTabs();
 makeMistakes();
 makeStage();
-page.own = loaded(given.graph);
-take(page.own);
-const begin = takeAddress();
-show();
-page.transport.goTo(begin);
+begin(location.hash);
+listenToLinks(begin);
 listenToTools();
 listenToMenu();
 listenToWindow();

@@ -4,11 +4,12 @@
 // the text again; each show function draws one panel from it.
 
 import {makeClock} from "./learning/clock.js";
-import {readAddress, writeAddress} from "./shared/address.js";
+import {listenToLinks, readAddress, writeAddress} from "./shared/address.js";
 import {$, button, make, press, row} from "./shared/elements.js";
 import {explainWords, word} from "./shared/glossary.js";
 import {listenToKeys} from "./shared/keys.js";
-import {counted, decimals, number, percent} from "./shared/numbers.js";
+import {counted, decimals, number, numberFrom, percent, shareOf} from "./shared/numbers.js";
+import {listenToRate, rateFrom, showRate} from "./shared/rate.js";
 import {filled} from "./shared/texts.js";
 import {Model} from "./scope/model.js";
 import {boxesOf, headsOf, namesOf} from "./scope/names.js";
@@ -47,6 +48,7 @@ let codes = texts[0],
   past = [];
 
 const tokenAt = p => (p ? tokens[codes[p - 1]] : tokens[model.end]);
+const isLost = () => !Number.isFinite(model.memory[given.loss]);
 const numberOf = slot => (hasGradients && model.gradOf.has(slot) ? model.gradOf.get(slot) : slot);
 
 // ---- Panels
@@ -64,7 +66,7 @@ function showText() {
 }
 
 function bar(name, share, text, kind = "", wide = "") {
-  const line = make("i", {class: kind, style: `width:${100 * Math.min(1, share)}%`});
+  const line = make("i", {class: kind, style: `width:${100 * shareOf(share, 1)}%`});
   return make("div", `bar ${wide}`, make("span", "", name), make("span", "track", line), make("span", "number", text));
 }
 
@@ -100,7 +102,7 @@ function showAttention() {
   $("heads").replaceChildren(...pictures);
   const said = heads.map((rows, h) => {
     const shares = rows[at].map(slot => model.memory[slot]);
-    const p = shares.indexOf(Math.max(...shares));
+    const p = shares.reduce((best, share, q) => (share > shares[best] ? q : best), 0);
     return filled("{{microscope.attention.one}}", {n: h + 1, share: percent(shares[p]), token: tokenAt(p), p});
   });
   $("attention-said").textContent = filled("{{microscope.attention.said}}", {
@@ -151,7 +153,7 @@ function cellOf(slot, label, isReached, x, most, hue = x < 0 ? "negative" : "pos
   cell.title = label;
   cell.tabIndex = isReached ? 0 : -1;
   cell.style.setProperty("--hue", `var(--${hue})`);
-  cell.style.setProperty("--share", `${Math.round(85 * Math.min(1, Math.abs(x) / (most || 1)))}%`);
+  cell.style.setProperty("--share", `${Math.round(85 * shareOf(x, most))}%`);
   cell.classList.toggle("chosen", slot === chosen.at(-1));
   return cell;
 }
@@ -260,16 +262,18 @@ function showTraining() {
   const said = [
     filled(model.taken === 1 ? "{{microscope.taken.one}}" : "{{microscope.taken}}", {state, n: counted(model.taken)}),
   ];
-  if (recent.length > 1) said.push(filled("{{microscope.recent}}", {n: recent.length, loss: decimals(mean)}));
+  if (isLost()) said.push("{{train.overflow}}");
+  else if (recent.length > 1) said.push(filled("{{microscope.recent}}", {n: recent.length, loss: decimals(mean)}));
   $("trained-said").setAttribute("aria-live", isRunning ? "off" : "polite");
   $("trained-said").textContent = said.join(" ");
+  $("trained-said").classList.toggle("wrong", isLost());
   $("undo").disabled = !past.length;
   for (const id of ["trained", "untrained"]) $(id).hidden = !model.hasUntrained;
 }
 
 function showInvented() {
   const found = Array.from({length: TEXTS}, (_, i) => written(model.invented(1000 * seed + i, TEMPERATURE)));
-  $("invented").textContent = found.join(joint ? " · " : ", ");
+  $("invented").textContent = found.filter(Boolean).join(joint ? " · " : ", ");
   model.load(codes); // the memory shows the text of the reader again
   model.forward();
   model.backward();
@@ -319,7 +323,7 @@ function undo() {
   left = 0;
   ({codes, at, losses, isMixed} = before);
   model.restore(before.saved);
-  $("rate").value = model.rate;
+  showRate(model.rate);
   $("text").value = written(codes);
   $("changed").replaceChildren();
   refuse("");
@@ -396,7 +400,7 @@ const clock = makeClock({
       losses.push(model.step());
       if (left % 100 === 1) refresh();
     }
-    if (left) return showTraining();
+    if (left && !isLost()) return showTraining();
     clock.pause();
     refresh();
   },
@@ -432,7 +436,7 @@ const actions = {
     chosen = [];
     hasGradients = false;
     model.rate = given.optimizer.rate;
-    $("rate").value = model.rate;
+    showRate(model.rate);
     $("text").value = first;
     refuse("");
     refresh();
@@ -453,12 +457,13 @@ for (const state of ["trained", "untrained"])
 for (const [id, action] of Object.entries(actions)) $(id).addEventListener("click", action);
 $("text").addEventListener("input", type);
 $("text").addEventListener("focus", () => past.at(-1)?.codes === codes || keep());
-$("rate").addEventListener("change", () => {
-  const rate = Number($("rate").value);
-  isMixed ||= model.taken > 0 && rate !== model.rate;
-  if (rate > 0 && Number.isFinite(rate)) model.rate = rate;
-  else $("rate").value = model.rate;
-});
+listenToRate(
+  () => model.rate,
+  rate => {
+    isMixed ||= model.taken > 0 && rate !== model.rate;
+    model.rate = rate;
+  },
+);
 const within = step => () => {
   const cell = document.activeElement;
   const other = step > 0 ? cell?.nextElementSibling : cell?.previousElementSibling;
@@ -474,21 +479,26 @@ listenToKeys({
 });
 explainWords(name => MEANING[name]);
 
-const asked = readAddress();
-codes = codesOf(asked.get("text") ?? "") ?? codes;
-at = Math.max(0, Math.min(Number(asked.get("at")) || 0, codes.length));
-hasGradients = asked.has("gradients");
-if (asked.has("untrained") && model.hasUntrained) model.begin("untrained");
-const askedFor = Number(asked.get("number") ?? -1);
-if (Number.isInteger(askedFor) && askedFor >= 0 && askedFor < given.size) chosen = [askedFor];
-$("text").value = written(codes);
+function takeLink(hash) {
+  const asked = readAddress(hash);
+  const read = (key, high) => Math.floor(numberFrom(asked.get(key), 0, high) ?? -1);
+  begin(model.hasUntrained && !asked.has("untrained") ? "trained" : "untrained");
+  past = [];
+  codes = codesOf(asked.get("text") ?? "") ?? texts[0];
+  at = Math.max(0, Math.min(read("at"), codes.length));
+  hasGradients = asked.has("gradients");
+  chosen = [read("number", given.size - 1)].filter(slot => slot >= 0);
+  model.rate = rateFrom(asked.get("rate")) ?? given.optimizer.rate;
+  $("text").value = written(codes);
+  showRate(model.rate);
+  refuse("");
+  refresh();
+  left = Math.min(read("steps"), MOST_STEPS);
+  if (left > 0) clock.start();
+}
 $("text").maxLength = 200;
 $("end").textContent = filled("{{microscope.end}}", {end: tokens[model.end]});
-const rate = Number(asked.get("rate"));
-if (rate > 0 && Number.isFinite(rate)) model.rate = rate;
-$("rate").value = model.rate;
-refresh();
-left = Math.min(Math.floor(Number(asked.get("steps"))) || 0, MOST_STEPS);
-if (left > 0) clock.start();
+takeLink(location.hash);
+listenToLinks(takeLink);
 
 export const page = {model, oneStep, train, isTraining: () => clock.isRunning()};

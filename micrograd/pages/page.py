@@ -23,7 +23,8 @@ EXPORT = re.compile(r"^export (?=const|let|class|function|async)", re.MULTILINE)
 COMMENT = re.compile(r"""^[ ]*(?://.*|/\*[\s\S]*?\*/)\n|[ ]+// [^"'`\n]*$""", re.MULTILINE)
 # What makes a script or a style easy to read, but says nothing.
 ROOM = {
-    ".js": r"(?<=[,;({\[=&|>])\n *|,?\n *(?=[)}\]])|\n *(?=[.?:\n])",
+    ".js": r"(?<=[,;(){}\[=&|>])\n *|,?\n *(?=[)}\]])|\n *(?=[.?:\n])"
+    r"| (?==>|[=!]==|&&|\|\|)|(?<=[=!]==) |(?<==>) |(?<=&&|\|\|) ",
     "css": r"(?<=[:;,{}])\s+|\s+(?=[{}])",
 }
 

@@ -1,6 +1,6 @@
 // The page on which a network learns: connects its parts, and begins. Its state is in learning/state.js.
 
-import {writeAddress} from "./shared/address.js";
+import {listenToLinks, writeAddress} from "./shared/address.js";
 import {$} from "./shared/elements.js";
 import {explainWords} from "./shared/glossary.js";
 import {listenToKeys} from "./shared/keys.js";
@@ -41,7 +41,7 @@ const {data, isFixed, settings} = experiment;
 // ---- The address
 
 function keepLink() {
-  const {training, sizes, activations, byHand, examples} = experiment;
+  const {training, sizes, activations, byHand, examples, names} = experiment;
   writeAddress(() =>
     asAddress({
       settings,
@@ -50,6 +50,7 @@ function keepLink() {
       activation: isFixed ? null : activations[0],
       weights: training.p.length <= 1500 ? training.p : null,
       points: byHand ? examples : null,
+      names: names === data.names ? null : names,
     }),
   );
 }
@@ -162,7 +163,13 @@ function fitView() {
   experiment.ratio = $("page").clientWidth >= 680 ? 1.3 : attention.isTaught ? 2.4 : 1.6;
   if (experiment.view.ratio !== experiment.ratio) experiment.look();
 }
-Object.assign(panels, {draw, controls: controls.show});
+let named = experiment.names; // as the classes are called on the buttons for new points
+function showControls() {
+  controls.show();
+  if (named !== experiment.names) drawChoices();
+  named = experiment.names;
+}
+Object.assign(panels, {draw, controls: showControls});
 
 // ---- Keys: left and right step everywhere except in text fields, space plays, Escape closes
 
@@ -187,11 +194,10 @@ listenToKeys({ArrowRight: stepOr(1, oneStep), ArrowLeft: stepOr(-1, undo), " ": 
 
 readTheme(false);
 begin(location.hash);
-// Another link in the same window. (What the page itself writes into its address is not such an event.)
-addEventListener("hashchange", event => {
+listenToLinks(hash => {
   clock.pause();
   leaveLesson();
-  begin(new URL(event.newURL).hash);
+  begin(hash);
   showAgain();
 });
 redrawnWhenNeeded(isNow => {

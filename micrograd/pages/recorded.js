@@ -13,7 +13,7 @@ import {INPUTS} from "./learning/assembly.js";
 import {ofSign, picture, oncePerFrame, readTheme, redrawnWhenNeeded} from "./learning/canvas.js";
 import {showCurve} from "./learning/curves.js";
 import {makeNetwork, thickest} from "./learning/network.js";
-import {drawLegend, drawPlane, fineOf, refined} from "./learning/plane.js";
+import {captionOf, drawLegend, drawPlane, fineOf, refined} from "./learning/plane.js";
 import {MEANING} from "./learning/words.js";
 
 function recorded(run) {
@@ -148,6 +148,7 @@ function recorded(run) {
       points,
       truth: run.truth,
     });
+    $("plane-about").textContent = captionOf(shown?.layer && neuronTitle(shown.layer, shown.index));
     drawCurve("loss");
     drawCurve("accuracy");
     $("key").hidden = !run.validation.loss && !run.validation.accuracy;

@@ -53,7 +53,7 @@ export function makeChoices() {
 
   function draw() {
     $("shapes").replaceChildren(...experiment.shapes.map(shapeButton));
-    $("brush").replaceChildren(...data.names.map(brushButton));
+    $("brush").replaceChildren(...experiment.names.map(brushButton));
   }
 
   return draw;

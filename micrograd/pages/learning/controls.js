@@ -2,6 +2,8 @@
 
 import {$} from "../shared/elements.js";
 import {word} from "../shared/glossary.js";
+import {numberFrom} from "../shared/numbers.js";
+import {listenToRate, showRate} from "../shared/rate.js";
 import {filled} from "../shared/texts.js";
 import {OPTIMIZERS} from "./optimizers.js";
 import {drawLegend} from "./plane.js";
@@ -36,7 +38,7 @@ export function makeControls(presses) {
     const {hidden, activations, tested, loss, outputs, isCurve} = experiment,
       isYours = settings.data === "yours";
     const distance = r => Math.abs(Math.log(r / settings.rate));
-    $("rate").value = settings.rate;
+    showRate(settings.rate);
     const nearest = RATES.reduce((best, r) => (distance(r) < distance(best) ? r : best));
     $("rate-slider").value = RATES.indexOf(nearest);
     $("rate-slider").setAttribute("aria-valuetext", settings.rate);
@@ -46,8 +48,7 @@ export function makeControls(presses) {
     $("optimizer").value = settings.optimizer;
     $("loss-name").value = loss.name;
     $("loss-name").disabled = isCurve;
-    for (const id of ["brush", "accuracy-figure", "plane-about"]) $(id).hidden = isCurve;
-    $("curve-about").hidden = !isCurve;
+    for (const id of ["brush", "accuracy-figure"]) $(id).hidden = isCurve;
     for (const id of ["noise", "size", "share"]) {
       $(id).value = settings[id];
       $(id).parentNode.querySelector("output").textContent =
@@ -65,7 +66,7 @@ export function makeControls(presses) {
       $("activation-field").hidden = !hidden.length;
       if (hidden.length) $("activation").value = activations[0];
     }
-    drawLegend($("legend"), isCurve ? [] : data.names, {
+    drawLegend($("legend"), isCurve ? [] : experiment.names, {
       threshold: outputs === 1 ? loss.threshold : null,
       hollow: tested.length ? "{{plane.test}}" : "",
     });
@@ -88,13 +89,16 @@ export function makeControls(presses) {
 
   function connect() {
     const changed = (id, action) => $(id).addEventListener("change", event => action(event.target));
-    const isNumber = input => input.value !== "" && Number.isFinite(+input.value) && +input.value >= 0;
     for (const [id, action] of Object.entries(presses)) $(id).addEventListener("click", action);
-    changed("rate", input => (isNumber(input) ? set("rate", +input.value) : show()));
+    listenToRate(
+      () => settings.rate,
+      rate => set("rate", rate),
+    );
     $("rate-slider").addEventListener("input", event => set("rate", RATES[+event.target.value]));
     changed("seed", input => {
-      if (isNumber(input))
-        set("seed", Math.round(+input.value), () => {
+      const seed = numberFrom(input.value, 0);
+      if (seed !== undefined)
+        set("seed", Math.round(seed), () => {
           if (!isFixed) experiment.startAgain();
         });
       show();

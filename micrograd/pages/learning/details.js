@@ -3,7 +3,7 @@
 
 import {$, button, make, row, strong} from "../shared/elements.js";
 import {word} from "../shared/glossary.js";
-import {inFormula, number} from "../shared/numbers.js";
+import {inFormula, number, numberFrom, typed} from "../shared/numbers.js";
 import {filled, partsOf} from "../shared/texts.js";
 import {INPUTS} from "./assembly.js";
 import {showCurve} from "./curves.js";
@@ -40,10 +40,10 @@ const gradient = x => strong(number(x), "gradient");
 
 function field(name, value, action, shown = name) {
   const change = ({target}) => {
-    if (target.value !== "" && Number.isFinite(+target.value)) action(+target.value);
+    const x = numberFrom(target.value);
+    if (x !== undefined) action(x);
   };
-  const shownValue = +value.toPrecision(4); // as many digits as elsewhere
-  const input = make("input", {type: "number", step: "any", "aria-label": name, value: shownValue, change});
+  const input = make("input", {type: "number", step: "any", "aria-label": name, value: typed(value), change});
   return make("label", "field", shown, input);
 }
 
@@ -71,11 +71,11 @@ function updateLines(name, figures, k) {
 }
 
 // Takes points that were pasted, for the network that can learn from them.
-function takePoints(points, isCurve) {
+function takePoints({points, isCurve, names}) {
   const plane = experiment.shapes.find(shape => shape !== "curve");
   change(() => {
     if (isCurve !== experiment.isCurve) experiment.useData(isCurve ? "curve" : plane);
-    Object.assign(experiment, {examples: experiment.divided(points), byHand: true});
+    Object.assign(experiment, {examples: experiment.divided(points), byHand: true, names});
     experiment.look();
   });
 }
@@ -177,12 +177,13 @@ export function makeDetails() {
     area.placeholder = [`x1, x2, class`, `0.5, -1.2, ${names[0]}`, `-0.3, 0.8, ${names[1]}`].join("\n");
     const said = make("output", {"aria-live": "polite"});
     const use = button("{{csv.use}}", () => {
-      const {points, isCurve, error} = pointsOf(area.value, names, MOST_POINTS, widths);
-      if (points) takePoints(points, isCurve);
+      const found = pointsOf(area.value, experiment.names, MOST_POINTS, widths),
+        {error} = found;
+      if (!error) takePoints(found);
       said.className = error ? "wrong" : "";
-      said.textContent = error ?? filled("{{csv.read}}", {n: points.length});
+      said.textContent = error ?? filled("{{csv.read}}", {n: found.points.length});
     });
-    const about = make("p", "faint", filled("{{csv.about}}", {names: names.join(", ")}));
+    const about = make("p", "faint", filled("{{csv.about}}", {n: names.length, names: names.join(", ")}));
     return [head("{{csv.title}}"), about, area, make("div", "row", use, said)];
   }
 
@@ -236,11 +237,11 @@ export function makeDetails() {
   }
 
   function pointDetail(point) {
-    const {training, data, loss, isFixed, isCurve} = experiment;
+    const {training, names, loss, isFixed, isCurve} = experiment;
     const {x, y, label, test} = experiment.examples[point];
     const own = training.program.measure(training.p, x, y, label, training.scores);
     const guess = predicted(training.scores, loss.threshold);
-    const options = data.names.map((name, k) => {
+    const options = names.map((name, k) => {
       const text = filled("{{plane.class}}", {name});
       return new Option(text, k, k === label, k === label);
     });
@@ -253,7 +254,7 @@ export function makeDetails() {
     ];
     const says = {
       scores: strong([...training.scores].map(number).join(", ")),
-      guess: make("bdi", "", data.names[guess]),
+      guess: make("bdi", "", names[guess]),
       verdict: guess === label ? "{{point.right}}" : strong("{{point.wrong}}", "wrong"),
       x: strong(number(own)),
       y: strong(number(y)),

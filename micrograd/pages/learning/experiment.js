@@ -43,7 +43,6 @@ export class Experiment {
     this.initial = {settings: {...this.settings}, sizes: this.sizes, activations: this.activations};
     this.ratio = 1.3; // of the plane: width over height
     this.undone = []; // states to go back to
-    this.trouble = ""; // what went wrong
     this.moved = null; // what the last single step did
   }
 
@@ -68,6 +67,11 @@ export class Experiment {
     const drawn = Object.keys(SHAPES).filter(shape => (shape === "curve" ? data.curve : isPlane(shape)));
     return data.examples ? ["yours", ...drawn] : drawn;
   }
+  // What went wrong.
+  get trouble() {
+    if (!this.trained.length) return "{{train.none}}";
+    return Number.isFinite(this.curves.loss.at(-1)) ? "" : "{{train.overflow}}";
+  }
   get settingsOfStep() {
     return {...this.settings, ...this.data.fixed};
   }
@@ -85,6 +89,7 @@ export class Experiment {
     if (state.points) {
       this.examples = state.points;
       this.byHand = true;
+      this.names = state.names ?? this.names;
       this.look();
     }
     const {own, data} = this;
@@ -157,7 +162,6 @@ export class Experiment {
     this.training = null;
     this.assemble(weights);
     this.clearCurves();
-    this.trouble = "";
     this.note();
   }
 
@@ -167,6 +171,7 @@ export class Experiment {
   drawExamples() {
     const {settings, data, classes} = this;
     this.byHand = false;
+    this.names = data.names;
     const points =
       settings.data === "yours"
         ? data.examples.map(([x, y, label]) => ({x, y, label})) // as in Python, not rounded
@@ -191,6 +196,12 @@ export class Experiment {
   look() {
     this.view = aroundPoints(this.examples, this.ratio, this.isCurve);
   }
+  // Looks again if a point is out of sight.
+  keepInSight() {
+    const {low, high} = this.view;
+    const isSeen = ({x, y}) => x >= low[0] && x <= high[0] && y >= low[1] && y <= high[1];
+    if (!this.examples.every(isSeen)) this.look();
+  }
 
   // ---- Training
 
@@ -202,8 +213,6 @@ export class Experiment {
     do this.training.step(examples, settings);
     while (--count > 0 && performance.now() < until);
     this.note();
-    const last = this.curves.loss[this.curves.loss.length - 1];
-    if (last !== null && !Number.isFinite(last)) this.trouble = "{{train.overflow}}";
   }
 
   // One step, and which weight it moved most.
@@ -217,7 +226,7 @@ export class Experiment {
     const shown = [...p.keys()].filter(i => !this.isBias(i));
     const place = shown.reduce((most, i) => (far(i) > far(most) ? i : most), shown[0]);
     this.moved = {
-      weight: place,
+      weight: far(place) === 0 ? undefined : place, // nothing moved
       weights: before,
       before: before[place],
       after: p[place],
@@ -265,9 +274,9 @@ export class Experiment {
   // ---- Undo
 
   kept() {
-    const {settings, sizes, activations, examples, view, byHand, training, curves} = this;
+    const {settings, sizes, activations, examples, view, byHand, names, training, curves} = this;
     const copies = {settings: {...settings}, training: training.kept(), curves: structuredClone(curves)};
-    return {sizes, activations, examples, view, byHand, ...copies};
+    return {sizes, activations, examples, view, byHand, names, ...copies};
   }
   remember() {
     this.undone.push(this.kept());
@@ -278,7 +287,7 @@ export class Experiment {
     if (!back) return;
     const {settings, training, ...rest} = back;
     Object.assign(this.settings, settings);
-    Object.assign(this, rest, {trouble: "", moved: null});
+    Object.assign(this, rest, {moved: null});
     this.assemble(training.p);
     this.training.restore(training);
   }

@@ -2,13 +2,13 @@
 // in an address is left out. Pure.
 
 import {readAddress} from "../shared/address.js";
-import {unpacked} from "../shared/numbers.js";
+import {numberFrom, unpacked} from "../shared/numbers.js";
 
 const inRange =
   (low, high, whole = false) =>
   text => {
-    const x = Number(text);
-    return text !== "" && x >= low && x <= high && (!whole || Number.isInteger(x)) ? x : undefined;
+    const x = numberFrom(text, low, high);
+    return !whole || Number.isInteger(x) ? x : undefined;
   };
 const oneOf = list => text => (list.includes(text) ? text : undefined);
 const NUMBERS = {
@@ -39,8 +39,8 @@ function weightsOf(text) {
   }
 }
 
-// state: {settings, sizes, activation, step, weights, points}; a part that is null is left out.
-export function asAddress({settings, sizes, activation, step, weights, points}) {
+// state: {settings, sizes, activation, step, weights, points, names}; a part that is null is left out.
+export function asAddress({settings, sizes, activation, step, weights, points, names}) {
   const pointText = ({x, y, label, test}) => `${x}_${y}_${label}${test ? "t" : ""}`;
   return {
     ...settings,
@@ -49,6 +49,7 @@ export function asAddress({settings, sizes, activation, step, weights, points}) 
     step,
     ...(weights && {weights: packed(weights)}),
     ...(points && {points: points.map(pointText).join("~")}),
+    ...(names && {names: names.join("~")}),
   };
 }
 
@@ -63,7 +64,7 @@ const listOf = (separator, read, isFine, most) => text => {
 export function fromAddress(hash, choices, classes) {
   const point = text => {
     const [x, y, label] = text.split("_");
-    return {x: Number(x), y: Number(y), label: Number.parseInt(label, 10), test: /t$/.test(label)};
+    return {x: numberFrom(x), y: numberFrom(y), label: Number.parseInt(label, 10), test: /t$/.test(label)};
   };
   const isPoint = p => Number.isFinite(p.x) && Number.isFinite(p.y) && p.label >= 0 && p.label < classes;
   const readers = {
@@ -72,6 +73,7 @@ export function fromAddress(hash, choices, classes) {
     net: listOf("-", inRange(1, 8, true), Boolean, 5),
     weights: weightsOf,
     points: listOf("~", point, isPoint, 400),
+    names: text => (text.split("~").length === classes ? text.split("~") : undefined),
   };
   /** @type {any} */
   const found = {};
@@ -79,6 +81,6 @@ export function fromAddress(hash, choices, classes) {
     const value = Object.hasOwn(readers, name) ? readers[name](text) : undefined;
     if (value !== undefined) found[name] = value;
   }
-  const {step, activation, net, weights, points, ...settings} = found;
-  return {step, activation, hidden: net, weights, points, settings};
+  const {net, step, activation, weights, points, names, ...settings} = found;
+  return {hidden: net, step, activation, weights, points, names, settings};
 }

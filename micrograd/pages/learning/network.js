@@ -1,7 +1,7 @@
 // The network: columns of neurons, each with a small map of what it sees, and lines for the weights.
 
 import {$, make, press, strong} from "../shared/elements.js";
-import {rough} from "../shared/numbers.js";
+import {rough, shareOf} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
 import {INPUTS} from "./assembly.js";
 import {stretch, theme} from "./canvas.js";
@@ -16,7 +16,7 @@ const isSame = (a, b) => a.layer === b.layer && a.index === b.index && a.input =
 
 // Connects the picture to its place, which gets a drawing of the lines and a button for each neuron.
 //   onNeuron(layer, index)       a neuron was pressed; layers count from 1, layer 0 is the inputs
-//   onPoint(layer, index)        a neuron is pointed at, or null
+//   onPoint(layer, index)        a neuron is pointed at; or none, if the layer is null
 //   onLine(layer, index, input)  a line was pressed
 //   onSize(layer, change)        neurons are to be added to a layer, or removed; null: no such buttons
 export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = null}) {
@@ -72,6 +72,7 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = n
       .flatMap((neurons, k) =>
         neurons.flatMap((_, index) => buttons[k].map((_, input) => lineOf({layer: k + 1, index, input}))),
       );
+    onPoint(null); // the neuron pointed at is gone
     drawing.replaceChildren(...lines.map(({group}) => group), make("g"));
     place.replaceChildren(drawing, ...buttons.flat(), ...heads);
   }
@@ -110,7 +111,7 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = n
     for (const line of lines) {
       const {layer, index, input, paths} = line;
       const weight = number(layer, index, input) / most,
-        size = Math.min(1, Math.abs(weight)) || 0;
+        size = shareOf(weight, 1);
       const isChosen = chosen && isSame(chosen, line);
       const isNear =
         chosen &&

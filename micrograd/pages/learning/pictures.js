@@ -6,7 +6,7 @@ import {ofSign, picture} from "./canvas.js";
 import {showCurve} from "./curves.js";
 import {INPUTS} from "./assembly.js";
 import {thickest} from "./network.js";
-import {drawPlane} from "./plane.js";
+import {captionOf, drawPlane} from "./plane.js";
 import {mapOf, outputsOver} from "./sight.js";
 import {attention, clock, experiment} from "./state.js";
 
@@ -42,6 +42,8 @@ export function makePictures(network) {
       inside: looked ? seenBy(pointed, surfaces, rows) : null,
       chosen: chosen.point,
     });
+    const name = looked && experiment.neuronName(pointed.layer, pointed.index);
+    $("plane-about").textContent = captionOf(name, isCurve);
     drawBothCurves();
     if (!isFixed) drawNetwork();
   }

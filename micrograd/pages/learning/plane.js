@@ -106,6 +106,10 @@ function drawMarker(context, label, x, y, size, hollow = false) {
   context.restore();
 }
 
+// What the plane shows, in words: the output of a neuron, by its name, or what the network answers.
+export const captionOf = (name, isCurve = false) =>
+  name ? filled("{{playground.inside}}", {name}) : isCurve ? "{{playground.curve}}" : "{{playground.plane}}";
+
 // Draws the plane and returns its geometry, for pointers.
 //   grid       {columns, rows, surfaces}: a score for each class, or one, in rows from the bottom
 //   inside     an image to show instead of the classes, or null
@@ -175,10 +179,14 @@ export function drawPlane(canvas, {grid, inside, low, high, ratio, points, chose
     up,
     size,
     isInside: (left, top) => left >= box.x && left <= box.x + box.width && top >= box.y && top <= box.y + box.height,
-    at: (left, top) => [
-      low[0] + ((left - box.x) / box.width) * (high[0] - low[0]),
-      high[1] - ((top - box.y) / box.height) * (high[1] - low[1]),
-    ],
+    // where a whole marker can be seen
+    at: (left, top) => {
+      const within = (x, room) => Math.max(size, Math.min(room - size, x)) / room;
+      return [
+        low[0] + within(left - box.x, box.width) * (high[0] - low[0]),
+        high[1] - within(top - box.y, box.height) * (high[1] - low[1]),
+      ];
+    },
   };
 }
 

@@ -56,14 +56,12 @@ function whatMoved() {
   } = experiment;
   const [from, to] = losses.map(decimals),
     way = losses[1] < losses[0] ? "{{train.fell}}" : "{{train.rose}}";
+  const loss = filled(from === to ? "{{train.still}}" : way, {from, to});
+  if (weight === undefined) return [[`${loss} {{train.unmoved}}`]];
   const start = `${experiment.weightName(weight)}: ${number(before)}`,
     end = `${number(after)}.`;
   const sum = isPlain
     ? [[`${start} − ${number(settings.rate)} × `], [inFormula(gradient), "gradient"], [` = ${end}`]]
     : [[`${start} → ${end}`]];
-  return [
-    [filled(from === to ? "{{train.still}}" : way, {from, to})],
-    [isFixed ? " {{train.moved.fixed}} " : " {{train.moved}} "],
-    ...sum,
-  ];
+  return [[loss], [isFixed ? " {{train.moved.fixed}} " : " {{train.moved}} "], ...sum];
 }

@@ -86,16 +86,13 @@ export const clock = makeClock({
 });
 function canTrain() {
   if (attention.asking) return false; // the answer comes first
-  if (experiment.trained.length) return true;
-  experiment.trouble = "{{train.none}}";
-  ask();
-  return false;
+  return experiment.trained.length > 0;
 }
 export function train() {
   if (clock.isRunning()) return clock.pause();
   if (!canTrain()) return;
   experiment.remember();
-  Object.assign(experiment, {trouble: "", moved: null});
+  experiment.moved = null;
   clock.start();
   panels.controls();
 }
@@ -118,6 +115,7 @@ export function showTrain() {
 export function setExamples(list, point = attention.chosen.point) {
   change(() => {
     Object.assign(experiment, {examples: list, byHand: true});
+    experiment.keepInSight();
     attention.chosen = {...attention.chosen, point};
   });
 }

@@ -82,7 +82,7 @@ function rankedFormula(graph, i, {stop, called, most = 24}) {
       found.unshift(second);
       j = first;
     } while (isSum(j) && !stop(j));
-    const pieces = operand(j, 0, deep);
+    const pieces = [...operand(j, 0, deep)]; // a copy: the formula of a name is kept
     const op = k => graph.nodes[k][0];
     if (found.length > 5 && found.every(k => op(k) >= 0 && op(k) === op(found[0])))
       return [...pieces, filled(" + … ({{formula.same}})", {n: found.length + 1})];

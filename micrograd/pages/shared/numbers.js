@@ -13,6 +13,8 @@ export function number(x) {
 
 // The same in a formula: a negative number has brackets.
 export const inFormula = x => (x < 0 ? `(${number(x)})` : number(x));
+// The same in a field, with a minus that can be typed.
+export const typed = x => number(x).replaceAll("−", "-");
 // A move, with its sign.
 export const signed = x => (Number.isNaN(x) ? "·" : x > 0 ? `+${number(x)}` : number(x));
 // So many digits of a number, without an exponent where it is usual.
@@ -20,13 +22,24 @@ export const short = x => withMinus(x >= 1e-3 && x < 1e4 ? String(+x.toPrecision
 export const rough = (x, digits) => withMinus(String(+x.toPrecision(digits)));
 export const counted = n => n.toLocaleString("en");
 
-export const percent = share => (share === null ? "·" : `${(100 * share).toFixed(share === 1 ? 0 : 1)}%`);
+export const percent = share => {
+  if (share === null) return "·";
+  return Number.isFinite(share) ? `${(100 * share).toFixed(share === 1 ? 0 : 1)}%` : number(share);
+};
 export const decimals = x => {
   if (x === null) return "·";
   return Number.isFinite(x) && Math.abs(x) >= 1e-3 && Math.abs(x) < 1e4 ? x.toFixed(3) : number(x);
 };
 
+// The number that a text says; undefined for an empty text, and for what is not from `low` to `high`.
+export function numberFrom(text, low = -Number.MAX_VALUE, high = Number.MAX_VALUE) {
+  const x = Number(text);
+  return text?.trim() && x >= low && x <= high ? x : undefined;
+}
+
 // Numbers that were packed as bytes, in an array of this kind.
 export const unpacked = (text, Kind) => new Kind(Uint8Array.from(atob(text), c => c.charCodeAt(0)).buffer);
 
+// How much of a bar, or of a colour, shows x: 1 for `most`, and 0 for what is no number.
+export const shareOf = (x, most) => Math.min(1, Math.abs(x) / most) || 0;
 export const round = x => Math.round(x * 10) / 10; // a place in a drawing

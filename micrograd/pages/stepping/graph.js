@@ -7,7 +7,7 @@ import {counted, number, signed} from "../shared/numbers.js";
 import {LEAST} from "../shared/pane.js";
 import {chainTexts, pictureOf, shownNode} from "../shared/picture.js";
 import {filled} from "../shared/texts.js";
-import {MOST_OPENED, open, page} from "./state.js";
+import {MOST_OPENED, MOST_ROWS, open, page, pick, redraw} from "./state.js";
 import {boxNow, showValues} from "./values.js";
 import {describe, isTold, itemName} from "./words.js";
 
@@ -163,30 +163,48 @@ export function unfoldBox(j) {
   else showBoxes(opened);
 }
 
-// The names of boxes that can be found, without the numbers of members.
+// The names that can be found: of boxes, without the numbers of members, and of leaves.
 export function listBoxes() {
-  const {boxes} = page.model;
+  const {boxes, leaves, name} = page.model;
   const names = new Set(boxes.filter(isProgram).map(({label}) => label.replace(/ \d+$/, "")));
-  $("labels").replaceChildren(...[...names].sort().map(value => make("option", {value})));
+  const all = [...[...names].sort(), ...leaves.slice(0, MOST_ROWS).map(name)];
+  $("labels").replaceChildren(...all.map(value => make("option", {value})));
   $("finding").hidden = names.size < 4;
 }
 const isProgram = ({kind}) => kind !== "outside" && kind !== "leaves";
 
-// Opens the next box with this name, or else one whose name begins with it.
+// Opens the next box with this name, or else shows the node of this name, or else a box whose name begins with it.
 export function find() {
-  const {boxes, levels, view} = page.model;
-  const text = $("find").value.trim().toLowerCase();
+  const {boxes, levels, view, graph, kinds, name, paths} = page.model;
+  const typed = text => text.trim().toLowerCase().normalize("NFKC"); // w1 finds w₁
+  const text = typed($("find").value);
   const named = like =>
     [...boxes.keys()].filter(
-      j => text && boxes[j].kind !== "outside" && like(boxes[j].label.toLowerCase(), boxes[j].about.toLowerCase()),
+      j => text && boxes[j].kind !== "outside" && like(typed(boxes[j].label), typed(boxes[j].about)),
     );
   const exact = named(label => label === text);
+  const isNode = i => text && kinds[i] !== "c" && [name(i), paths[i] ?? ""].some(called => typed(called) === text);
+  const node = exact.length ? -1 : [...graph.nodes.keys()].findIndex(isNode);
+  if (node >= 0) return showNode(node);
   const some = exact.length ? exact : named((label, about) => label.startsWith(text) || about.startsWith(text));
   const around = some.map(j => (boxes[j].kind === "leaves" ? boxes[j].parent : j));
   const alike = [...new Set(around)].reverse(); // the last token of a text has most before it
   $("find").setAttribute("aria-invalid", String(!alike.length));
   if (!alike.length) return;
   showBoxes(levels.complete(levels.around(alike[(alike.indexOf(view.focus) + 1) % alike.length])));
+}
+
+// Opens the boxes around a node, and chooses it if it is a leaf; of too many nodes, the values are shown.
+function showNode(i) {
+  const {levels, boxes, graph, view} = page.model;
+  const box = levels.boxOf[i];
+  $("find").setAttribute("aria-invalid", "false");
+  if (graph.isLeaf(i)) pick(i);
+  if (!view.items.has(`v${i}`)) {
+    showBoxes(levels.complete(levels.around(boxes[box]?.parent ?? -1)));
+    if (box >= 0 && box !== page.values) unfoldBox(box);
+  } else redraw();
+  page.stage.lookAt([page.model.view.itemOf[i]]);
 }
 
 // Closes a box with all that is open in it; of a stack, the stack.

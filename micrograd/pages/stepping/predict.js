@@ -27,7 +27,6 @@ export function hiddenAt(at, now) {
 export function predict() {
   page.asking = !page.asking;
   page.answered.clear();
-  press("predict", page.asking);
   if (page.asking) page.transport.pause();
   if (page.asking && page.transport.at() === 0) page.transport.goTo(1);
   else redraw();
@@ -35,6 +34,7 @@ export function predict() {
 }
 
 export function askQuestion(moment) {
+  press("predict", page.asking);
   const {at, step, hidden} = moment;
   const all = questions(moment);
   const question = all.find(({node}) => hidden.has(node));

@@ -2,8 +2,10 @@
 
 import {readAddress, writeAddress} from "../shared/address.js";
 import {make} from "../shared/elements.js";
+import {numberFrom} from "../shared/numbers.js";
+import {rateFrom} from "../shared/rate.js";
 import {MISTAKES, defaultVictim} from "./mistakes.js";
-import {MOST_OPENED, RATE, given, loaded, page, take, usuallyOpen} from "./state.js";
+import {MOST_OPENED, RATE, beginAgain, given, loaded, page, pick, take, usuallyOpen} from "./state.js";
 
 // #step=7&v1=2.5&mistake=order
 function addressAt(at) {
@@ -23,27 +25,32 @@ function addressAt(at) {
 }
 export const keepAddress = ({at}) => writeAddress(() => addressAt(at), 200);
 
-// Brings the state to that in the address, before it is drawn; returns the step to show.
-export function takeAddress() {
-  const state = readAddress();
+// Brings the state to that in an address, before it is drawn; returns the step to show. What is not as it should be
+// in the address is left out.
+export function takeAddress(hash) {
+  const state = readAddress(hash);
+  const read = (key, ...range) => numberFrom(state.get(key), ...range);
+  beginAgain();
+  document.body.classList.toggle("embedded", state.has("embed"));
   if (state.has("example")) take(loaded(given.example));
   const {model} = page;
   const {levels, boxes, leaves} = model;
-  for (const [key, text] of state) {
+  for (const key of state.keys()) {
     const i = /^v(\d+)$/.test(key) ? +key.slice(1) : -1;
-    if (model.initial.has(i) && !model.fixed[i] && Number.isFinite(+text)) model.numbers.set(i, +text);
+    const x = read(key);
+    if (model.initial.has(i) && !model.fixed[i] && x !== undefined) model.numbers.set(i, x);
   }
-  if (+state.get("rate") > 0) page.rate = +state.get("rate");
+  page.rate = rateFrom(state.get("rate")) ?? RATE;
   const opened = state.get("open")?.split(".").filter(Boolean).map(Number);
   if (opened) page.open = levels.complete(opened.filter(j => boxes[j]));
   if (levels.size(page.open) > MOST_OPENED) page.open = usuallyOpen(model);
-  if (state.has("leaf") && leaves.includes(+state.get("leaf"))) page.picked = +state.get("leaf");
-  if (state.has("nudge")) Object.assign(page, {nudging: true, delta: +state.get("nudge") || 0});
+  if (leaves.includes(read("leaf"))) pick(read("leaf"));
+  if (state.has("nudge")) Object.assign(page, {nudging: true, delta: read("nudge") ?? page.delta});
   if (Object.hasOwn(MISTAKES, `${state.get("mistake")}.why`)) {
     page.mistake = state.get("mistake");
     page.victim = defaultVictim();
   }
-  return +state.get("step") || 0;
+  return read("step") ?? 0;
 }
 
 export function savePicture() {

@@ -15,12 +15,8 @@ export const MOST_OPENED = 300; // cards
 export const given = JSON.parse($("data").textContent);
 export const RATE = 0.1; // the learning rate at first
 
-/** @type {any} */
-export const page = {
-  own: null, // the graph that Python recorded
-  model: null, // the graph on display: that one, or the small example
-  stage: null,
-  transport: null,
+// What a link begins with.
+const fresh = () => ({
   past: [], // what Undo goes back to
   open: new Set(), // boxes
   mistake: "",
@@ -36,6 +32,14 @@ export const page = {
   panel: "", // of the drawer
   values: -1, // the box whose values are shown
   box: -1, // the last one whose values were shown
+});
+
+/** @type {any} */
+export const page = {
+  own: null, // the graph that Python recorded
+  model: null, // the graph on display: that one, or the small example
+  stage: null,
+  transport: null,
 };
 
 // The functions that draw another graph, and other boxes of it. (Another step is drawn by the transport.)
@@ -107,6 +111,12 @@ function nameless(graph, {boxes, boxOf, byBox}) {
 }
 
 // ---- What depends on what
+
+// Takes the graph of Python as it was recorded, and nothing tried yet.
+export function beginAgain() {
+  Object.assign(page, fresh(), {own: loaded(given.graph)});
+  take(page.own);
+}
 
 // Takes a graph as the one on display, as it looks at first.
 export function take(model) {

@@ -2,7 +2,8 @@
 
 import {TURNS} from "../shared/cards.js";
 import {$, make, press, strong} from "../shared/elements.js";
-import {counted, inFormula, number, signed} from "../shared/numbers.js";
+import {counted, inFormula, number, numberFrom, shareOf, signed, typed} from "../shared/numbers.js";
+import {listenToRate, showRate} from "../shared/rate.js";
 import {filled} from "../shared/texts.js";
 import {showFormula, withButtons} from "./meaning.js";
 import {compute, page, pick, recompute, redraw, remember, setLeaf, turn, undo} from "./state.js";
@@ -13,14 +14,17 @@ const MOST_LEAVES = 1000;
 export function listenToTools() {
   const listen = (id, action, event = "click") => $(id).addEventListener(event, action);
   listen("leaf", () => pickLeaf(+$("leaf").value), "change");
-  listen("value", () => $("value").value !== "" && setLeaf(page.picked, +$("value").value), "input");
+  listen("value", () => setLeaf(page.picked, numberFrom($("value").value)), "input");
   listen("value", typeTurn, "keydown");
   listen("value", showTools, "blur");
   listen("less", () => turn(page.picked, -1));
   listen("more", () => turn(page.picked, 1));
   listen("nudge", () => setNudging(!page.nudging));
-  listen("delta", () => setNudging(true, +$("delta").value), "input");
-  listen("rate", () => +$("rate").value > 0 && (page.rate = +$("rate").value), "input");
+  listen("delta", () => setNudging(true, numberFrom($("delta").value)), "input");
+  listenToRate(
+    () => page.rate,
+    rate => (page.rate = rate),
+  );
   listen("oneStep", oneStep);
   listen("undo", undo);
   listen("reset", reset);
@@ -41,7 +45,7 @@ const leafOption = leaf => make("option", {value: leaf}, page.model.name(leaf));
 export function listLeaves() {
   const {leaves, allMove, moving, name} = page.model;
   $("leaf").replaceChildren(...leaves.slice(0, MOST_LEAVES).map(leafOption));
-  $("rate").value = page.rate;
+  showRate(page.rate);
   $("oneStep").title = filled("{{explain.step.title}}", {leaf: movingKind(page.model)});
   $("moves").hidden = !allMove;
   withButtons($("moves"), filled("{{step.all}}", {leaves: firstFew(moving.map(name), 8)}));
@@ -59,7 +63,7 @@ function typeTurn(event) {
   if (!steps) return;
   event.preventDefault();
   turn(page.picked, steps);
-  $("value").value = +page.model.numbers.get(page.picked).toPrecision(5);
+  $("value").value = typed(page.model.numbers.get(page.picked));
 }
 
 export function showTools() {
@@ -71,7 +75,7 @@ export function showTools() {
   $("leaf").value = picked;
   for (const id of ["value", "less", "more", "nudge"]) $(id).disabled = Boolean(fixed);
   $("value").title = fixed ? "{{leaf.fixed}}" : "{{leaf.turn}}";
-  const fields = {value: value === undefined ? "" : +value.toPrecision(4), delta};
+  const fields = {value: value === undefined ? "" : typed(value), delta: typed(delta)};
   for (const [id, text] of Object.entries(fields)) if (document.activeElement !== $(id)) $(id).value = text;
   $("undo").disabled = !page.past.length;
 }
@@ -101,10 +105,10 @@ export function showNudge({state, nudge}) {
   $("nudged").hidden = !nudge;
   if (!nudge) return;
   const {predicted, actual, complete} = nudge;
-  const longest = Math.max(Math.abs(predicted) || 0, Math.abs(actual) || 0) || 1;
+  const longest = Math.max(Math.abs(predicted) || 0, Math.abs(actual) || 0);
   const bar = (text, value, className) => {
     const line = make("i", className);
-    line.style.width = `${(100 * (Math.abs(value) || 0)) / longest}%`;
+    line.style.width = `${100 * shareOf(value, longest)}%`;
     return make("div", "bar", make("span", "", text), make("span", "track", line), strong(signed(value), className));
   };
   const isRight = number(predicted) === number(actual);
@@ -149,8 +153,9 @@ export function showDescent() {
   if (!lesson) return;
   const {before, after, count, rows} = lesson;
   const way = after < before ? " {{step.smaller}}" : after > before ? " {{step.larger}}" : "";
+  const change = filled(way, {by: number(Math.abs(after - before))}); // the results may be equal as shown
   const results = descent.slice(-6).flatMap((x, k) => [k ? " → " : "", strong(number(x))]);
-  const head = [`${model.name(model.graph.root)}: `, descent.length > 6 ? "… → " : "", ...results, ".", way];
+  const head = [`${model.name(model.graph.root)}: `, descent.length > 6 ? "… → " : "", ...results, ".", change];
   const lines = rows.map(({node, from, grad, to}) => {
     const [old, slope, result] = [from, grad, to].map(x => +x.toPrecision(4));
     const isExact = Math.abs(old - rate * slope - result) < 1e-9 * Math.abs(to);
