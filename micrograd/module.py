@@ -104,7 +104,7 @@ class Module:
             leaves = [(name, v) for name, v in found if _is_trainable(v)]
             declares = any(isinstance(v, Parameter) for _, v in leaves)
             for name, v in leaves:
-                [attribute] = re.findall(r"^\w+", name[len(start) :])
+                attribute = re.split(r"\W", name[len(start) :])[0] if declares else ""
                 if not declares or isinstance(v, Parameter) or attribute in module._trains:
                     if v not in seen:
                         seen.add(v)
@@ -217,7 +217,7 @@ class PerExample(Module, Generic[Out]):
                 )
             return array_of(rows, len(rows), *([self.n_out] if self.n_out else shape_of(rows[0])))
         # Each number is converted once, so that all neurons share one Value for it.
-        values = [as_value(xi) for xi in inputs_of(x)]
+        values = [xi if isinstance(xi, Value) else as_value(xi) for xi in inputs_of(x)]
         out = self.forward(values)
         if out is not values:
             _note(out, self, values)
@@ -283,7 +283,7 @@ def _found(kind: Any, thing: Any, name: str, attributes: bool = False) -> Iterat
 
 
 def _is_trainable(v: Any) -> bool:
-    return isinstance(v, Value) and v._chain_rule in (of_leaf, frozen) and v.is_leaf
+    return isinstance(v, Value) and v._chain_rule in (of_leaf, frozen) and not v._prev
 
 
 def _filled(name: str, old: object, given: object) -> bool:
