@@ -806,3 +806,19 @@ print(grade(Value).mistakes[0][0].rule)
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
     )
     assert run.stdout.startswith("Gradients must add up")
+
+
+def test_the_class_is_as_before_after_it_was_graded():
+    class Scalar:
+        def __init__(self, value):
+            self.value, self.gradient = value, 0.0
+
+        def __add__(self, other):
+            return Scalar(self.value + other.value)
+
+        def backprop(self):
+            self.gradient = 1.0
+
+    before = dict(vars(Scalar))
+    assert grade(Scalar).mistakes
+    assert dict(vars(Scalar)) == before

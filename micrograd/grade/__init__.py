@@ -63,4 +63,7 @@ def grade(kind: type, name: str | None = None) -> Report:
         ours = f"grade expects your own class, got {kind.__name__}"
         raise ValueError(f"{ours}, which is this package's own engine: there is nothing to grade")
     graded = GradedClass(kind)
-    return Report(name or kind.__name__, tuple(checks_of(graded)))
+    try:
+        return Report(name or kind.__name__, tuple(checks_of(graded)))
+    finally:
+        graded.restore()

@@ -74,7 +74,7 @@ class RaisedError(BrokenRule):
 
 
 class GradedClass:
-    """The class that is graded; it gets the lecture's names if it has others.
+    """The class that is graded; it gets the lecture's names if it has others, until `restore()`.
 
     Attributes:
         kind: the class itself.
@@ -92,6 +92,7 @@ class GradedClass:
     def __init__(self, kind: type) -> None:
         self.kind, self.title = kind, printable(str(kind.__name__))
         self.made: Callable[[Any], Any] = kind
+        self.added: list[str] = []
         with suppress(Exception):
             if "requires_grad" in inspect.signature(kind).parameters:
                 self.made = partial(kind, requires_grad=True)  # as PyTorch keeps gradients
@@ -101,9 +102,15 @@ class GradedClass:
                 if own and not hasattr(one, name):
                     change = partial(lambda own, v, x: setattr(v, own, x), own)
                     setattr(kind, name, property(attrgetter(own), change))
+                    self.added.append(name)
         code = getattr(kind.__init__, "__code__", None)  # type: ignore[misc]
         lines = linecache.getlines(code.co_filename) if code else []
         self.is_started = any(line.startswith("    # Task ") for line in lines)
+
+    def restore(self) -> None:
+        """Takes back the names that the class got."""
+        for name in self.added:
+            delattr(self.kind, name)
 
     def run(self, program: str, backward: bool = True) -> dict[str, Any]:
         """The instances in a program, by name; `backward=False` runs only the forward pass."""
