@@ -24,7 +24,6 @@ if _typing.TYPE_CHECKING:  # for editors and type checkers; `_names_in` says the
     from micrograd.arrays import values as values
     from micrograd.compiler.function import compile as compile
     from micrograd.compiler.training import fit as fit
-    from micrograd.core.tracing import take as take
     from micrograd.derivatives import check_gradients as check_gradients
     from micrograd.derivatives import derivative as derivative
     from micrograd.derivatives import gradient as gradient
@@ -46,6 +45,7 @@ if _typing.TYPE_CHECKING:  # for editors and type checkers; `_names_in` says the
     from micrograd.nn import Module as Module
     from micrograd.nn import Neuron as Neuron
     from micrograd.nn import Sequential as Sequential
+    from micrograd.operations import take as take
     from micrograd.optim import SGD as SGD
     from micrograd.optim import Adam as Adam
     from micrograd.optim import AdamW as AdamW
@@ -58,13 +58,13 @@ _names_in = {
     "arrays": "values",
     "compiler.function": "compile",
     "compiler.training": "fit",
-    "core.tracing": "take",
     "derivatives": "check_gradients derivative gradient hessian jacobian jvp local_derivatives"
     " recompute sum_over_paths vjp",
     "draw": "draw_dot draw_network mermaid",
     "draw.calls": "calls",
     "grade.why": "why",
     "nn": "MLP Layer Linear Module Neuron Sequential",
+    "operations": "take",
     "optim": "SGD Adam AdamW",
     "pages.explain": "explain",
     "pages.microscope": "microscope",
@@ -72,7 +72,8 @@ _names_in = {
 }
 _module_of = {name: module for module, names in _names_in.items() for name in names.split()}
 _modules = (
-    "core engine derivatives arrays module nn losses optim datasets draw pages plot compiler grade"
+    "core engine operations derivatives arrays module nn losses optim datasets draw pages plot"
+    " compiler grade"
 )
 
 __version__ = "1.0.0"

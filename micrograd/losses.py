@@ -29,8 +29,8 @@ from typing import Any
 from micrograd.core.hints import hinted
 from micrograd.core.node import as_value, innermost
 from micrograd.core.shapes import Numbers, fix_of, flat, plain, shape_of
-from micrograd.core.tracing import take
 from micrograd.engine import Value
+from micrograd.operations import take
 
 SMALLEST = math.exp(-100)  # in a logarithm
 

@@ -1,6 +1,6 @@
 """The files and folders of the package, in reading order: each imports earlier ones only."""
 
 ROOMS = [
-    *("core", "engine", "derivatives", "arrays", "module", "nn", "losses", "optim", "datasets"),
-    *("draw", "compiler", "pages", "plot", "grade", "__main__"),
+    *("core", "engine", "operations", "derivatives", "arrays", "module", "nn", "losses", "optim"),
+    *("datasets", "draw", "compiler", "pages", "plot", "grade", "__main__"),
 ]

@@ -331,3 +331,11 @@ def test_derivative_rules_stand_in_closures_only():
         if re.search(r"\.grad\b[^.,()]*=", line) and not any(number in c for c in closures)
     ]
     assert {*others} == {"node.grad = 0", "self.grad += seed", "self.grad = 0"}
+    rooms = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PATHS
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef) and node.name == "_backward"
+        if any(isinstance(x, ast.AugAssign) for x in ast.walk(node))
+    }
+    assert rooms == {"engine.py", "operations.py"}

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import micrograd.operations  # noqa: F401  # choices between traced numbers
 from micrograd.compiler.generators import check_unused, states_of
 from micrograd.compiler.guard import Guard
 from micrograd.compiler.parameters import recorded_as

@@ -18,16 +18,15 @@ Source: R. E. Wengert, A simple automatic derivative evaluation program (1964).
 from __future__ import annotations
 
 import numbers
-import operator
 import os
 import random
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, NoReturn, SupportsIndex
+from typing import Any, NamedTuple, NoReturn
 
 from micrograd.core import node
 from micrograd.core.arithmetic import Number, as_number
-from micrograd.core.node import Node, Output, as_operand, operations, record
+from micrograd.core.node import Node, operations
 
 
 class Instruction(NamedTuple):
@@ -134,6 +133,9 @@ def users_line(frame: Any) -> str:
     return f"{frame.f_code.co_filename}, line {frame.f_lineno}"
 
 
+# Choices between Values, which have derivatives: `operations.py` fills in `where` and `take`.
+choices: dict[str, Callable[..., Any]] = {}
+
 _CHOICE = (
     "if, while, and, or, max() and sorting would fix the decision for all inputs; use "
     "where(condition, a, b), .maximum(), .minimum() or .relu()"
@@ -188,18 +190,9 @@ class Traced:
 
     def where(self, a: Number, b: Number) -> Number:
         """`a` where this condition holds, else `b`; if one of them is a Value, so is the result."""
-        if not (isinstance(a, Node) or isinstance(b, Node)):
-            return self.recording.record("where", self, a, b)
-
-        def rule(a: Node, b: Node) -> Output:
-            def _backward(upstream: Number, a: Node, b: Node) -> None:
-                a.grad += self.where(upstream, 0)
-                b.grad += self.where(0, upstream)
-
-            return self.where(a.data, b.data), _backward
-
-        beside = a if isinstance(a, Node) else b
-        return record("where", rule, as_operand(a, beside), as_operand(b, beside))
+        if isinstance(a, Node) or isinstance(b, Node):
+            return choices["where"](self, a, b)
+        return self.recording.record("where", self, a, b)
 
     def take(self, table: Sequence[Any]) -> Any:
         """`table[self]`; a Value if the table contains Values, a row if it contains rows."""
@@ -211,18 +204,9 @@ class Traced:
             array = row.astype(object)
             array[...] = columns
             return array
-        if not any(isinstance(entry, Node) for entry in table):
-            return self.recording.record("take", self, *table)
-
-        def rule(*entries: Node) -> Output:
-            def _backward(upstream: Number, *entries: Node) -> None:
-                for position, entry in enumerate(entries):
-                    entry.grad += self.recording.record("is", self, position).where(upstream, 0)
-
-            return self.take([entry.data for entry in entries]), _backward
-
-        beside = next(entry for entry in table if isinstance(entry, Node))
-        return record("take", rule, *(as_operand(entry, beside) for entry in table))
+        if any(isinstance(entry, Node) for entry in table):
+            return choices["take"](self, *table)
+        return self.recording.record("take", self, *table)
 
     __bool__ = _refuses("bool()", _CHOICE)
     __eq__ = __ne__ = _refuses("==", "use < or > instead, as in where(a < b, a, b)")
@@ -244,23 +228,3 @@ class Traced:
 
 
 numbers.Number.register(Traced)  # so that the data of a Value may be traced
-
-
-def take(table: Any, index: SupportsIndex) -> Any:
-    """`table[index]` for 0 <= index < len(table), also for a traced index.
-
-    Raises IndexError if the index is out of range (negative ones do not count from the end), and
-    TypeError if it is not an integer.
-
-    >>> take(["zero", "one"], 1)
-    'one'
-    """
-    if hasattr(index, "take") and not hasattr(index, "dtype"):  # NumPy's take is different
-        return index.take(table)
-    try:
-        position = operator.index(index)
-    except TypeError:
-        raise TypeError(f"take expects an int as its index, got {index!r}: use int()") from None
-    if not 0 <= position < len(table):
-        raise IndexError(f"take expects 0 <= index < {len(table)}, got {position}")
-    return table[position]

@@ -26,6 +26,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
+import micrograd.operations  # noqa: F401  # choices between traced numbers
 from micrograd.core.arithmetic import Number
 from micrograd.core.node import innermost, unrecorded
 from micrograd.core.pause import is_paused, resumed
