@@ -80,8 +80,9 @@ LOADS = {
 # Objects of these types call functions, or read attributes, that are not in their `__dict__`.
 PARTS = MethodType, partial, cached_property, property, staticmethod, classmethod
 # Python calls special methods without naming them, so they all count as loaded, except for those
-# that show an object. Methods that create one count only if the class itself is found.
-SHOWING = {"__repr__", "__str__", "__format__"}
+# that show an object, or list its attributes. Methods that create one count only if the class
+# itself is found.
+SHOWING = {"__repr__", "__str__", "__format__", "__static_attributes__"}
 CREATION = {"__new__", "__init__", "__post_init__"}
 # Methods of nn.Module that go through all attributes.
 GO_THROUGH_ALL = {"parameters", "named_parameters", "named_modules", "state_dict", "zero_grad"}
