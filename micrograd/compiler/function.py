@@ -447,7 +447,8 @@ def compile(*function: Any, executor: str = "") -> Any:
     The compiled function takes arrays whose first axis runs over the examples: (n,) for a number,
     (n, d) for a list of d numbers. A single number is used for every example. It returns a `Batch`:
     `data` is the mean, `lanes` the result for each example, and `backward()` adds the gradients of
-    the mean to the `grad` of each parameter. `compile(model)(X).lanes` are a model's outputs for a
+    the mean to the `grad` of each parameter. (A call computes them, too; inside `no_grad()`, it
+    computes the results alone.) `compile(model)(X).lanes` are a model's outputs for a
     batch. `source`, `groups`, `instructions` and `draw_dot(f)` show the compiled program, and
     `jax(...)` returns it as a function for programs written with JAX. Each call copies its arrays.
     A call with Values just calls the original function.
@@ -458,17 +459,19 @@ def compile(*function: Any, executor: str = "") -> Any:
 
     Watched are the names that your functions read (globals, closures, defaults), and what is
     reached through them: attributes and methods of objects, of their classes and of your modules;
-    lists, dicts, sets and tuples; arrays, by content. Random numbers that the function draws from a
-    generator that was there before are an error: pass them as an argument. Not watched, and fixed
-    when the function is recorded, are files, the time, random numbers of the operating system,
-    numbers read by C code (context variables, tensors of other libraries, tables of pandas),
-    ConfigParser and other objects of the standard library, modules without a file (as of
-    `types.ModuleType`), generators, labels and gradients of Values (a gradient reads as 0), and
-    whatever code reaches in a roundabout way: code that computes names (`eval`, `globals()`,
-    `vars`, `attrgetter`, `getattr` with a name that is put together), metaclasses, a replaced
-    `__class__` or `__dict__`, weak references, views of dicts and their order, slots filled later,
-    attributes added to a Value later, functions and classes of installed packages, and entries
-    written into `vars(module)` directly.
+    lists, dicts, sets and tuples; arrays, by content. Drawing from a generator of random numbers
+    that was there before is an error: pass random numbers as an argument. Not watched, and fixed
+    when the function is recorded, are:
+
+        files, the time, random numbers of the operating system
+        numbers read by C code: context variables, tensors of other libraries, tables of pandas
+        ConfigParser and other objects of the standard library, generators, weak references
+        modules without a file, functions and classes of installed packages
+        labels and gradients of Values (a gradient reads as 0), attributes added to a Value later
+        code that computes names: `eval`, `globals()`, `vars`, `attrgetter`, or `getattr` with a
+            name that is put together; entries written into `vars(module)` directly
+        metaclasses, a replaced `__class__` or `__dict__`, views of dicts and their order, slots
+            filled later
 
     The function runs only while it is recorded: what it changes outside, such as a counter of its
     calls, it changes only then. `clear()` forces a new recording. It is also needed if a number is

@@ -1,6 +1,6 @@
 """The boxes of a graph: one for each call of a function that `calls` watched, nested as they ran.
 
-A graph that was not watched has boxes for its neurons and layers, as far as it tells (see
+A graph that was not watched has boxes for its neurons and layers, where it shows them (see
 `parts.py`). What comes from one place in the source is a stack: the calls of one layer for ten
 examples, or the 16 products of one vector. Stacks that lead to each other in a circle, such as
 position and speed in a simulation, are a loop, with a box for each step. A box with a single member

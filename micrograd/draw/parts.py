@@ -1,4 +1,4 @@
-"""How a finished graph falls into parts, as far as it tells: neurons, layers, repeated shapes.
+"""The parts that can be found in a finished graph: neurons, layers, repeated shapes.
 
 A neuron is the sum of the products of a row of parameters, such as all `w[i]` of one list, with a
 bias of the same object and an activation, if there are any. Neurons of one list that have the same
