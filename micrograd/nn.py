@@ -108,7 +108,7 @@ class MLP(PerExample[Any]):
     def __init__(
         self, nin: int, nouts: Sequence[int], activation: str = "relu", output: str = "linear"
     ) -> None:
-        if not isinstance(nouts, Iterable):
+        if not hasattr(nouts, "__iter__"):
             fix = f"write MLP({nin}, [{nouts}])"
             raise TypeError(f"MLP expects a list of sizes, got {nouts!r}: {fix}")
         nouts = list(nouts)

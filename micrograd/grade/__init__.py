@@ -30,6 +30,8 @@ it says, how to fix it, its points, and the programs that show it.
 `micrograd grade --help` says how a whole class of students is graded.
 """
 
+from typing import Any
+
 from micrograd.grade.checking import checks_of
 from micrograd.grade.graded_class import GradedClass, is_ours, shown
 from micrograd.grade.process import grade_file
@@ -39,7 +41,7 @@ from micrograd.grade.report import Report
 __all__ = ["RULES", "Check", "Report", "grade", "grade_file"]
 
 
-def grade(kind: type, name: str | None = None) -> Report:
+def grade(kind: type | Any, name: str | None = None) -> Report:
     """The report on a class like Value in the micrograd lecture.
 
     The class needs Value(number), `.data`, `.grad`, `+`, `*` and `.backward()`; other operations
