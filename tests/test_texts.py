@@ -13,7 +13,7 @@ from micrograd import MLP, Value, explain, playground
 from micrograd.grade import RULES, Check
 from micrograd.grade.programs import TABLE as RULES_TABLE
 from micrograd.pages import texts as texts_module
-from micrograd.pages.page import COMMENT, Page, html_page
+from micrograd.pages.page import Page, html_page
 from micrograd.pages.texts import TABLE, texts_of
 
 PAGES = Path(texts_module.__file__).parent
@@ -146,64 +146,10 @@ def test_a_text_may_have_any_character(tmp_path, monkeypatch, opened):
         assert page.get_attribute("p", "title") == hostile
 
 
-def test_modules_are_joined_after_those_they_import(tmp_path):
-    files = {
-        "first": 'import {\n  two,\n} from "./inner/second.js";\nimport {one} from "./third.js";\n'
-        "export const first = [one, two];\n",
-        "inner/second": 'import {one} from "../third.js";\n'
-        "export function two() {\n  return [one];\n}\n",
-        "third": "export const one = 1;\n",
-    }
-    (tmp_path / "inner").mkdir()
-    for name, text in files.items():
-        (tmp_path / f"{name}.js").write_text(text, encoding="utf-8")
-    for ending, text in {"html": "{{js}}", "css": ""}.items():
-        (tmp_path / f"small.{ending}").write_text(text, encoding="utf-8")
-    assert html_page("small", "first", folder=tmp_path).splitlines() == [
-        "const one = 1;",
-        "function two() {return [one];}",
-        "const first = [one, two];",
-    ]
-
-
 def test_a_group_of_texts_is_json(tmp_path):
     page = small_page(tmp_path, html="{{js}}", js='const phases = JSON.parse("{{phase.*}}");')
     phases = json.loads(json.loads(page[page.index('"') : page.rindex('"') + 1]))
     assert phases == {key[6:]: x for key, x in texts_of("en").items() if key.startswith("phase.")}
-
-
-def test_comments_are_left_out_of_scripts(tmp_path):
-    script = "/**\n * All.\n */\nconst a = 'b // c'; // goes\n  // goes\nconst b = `// ${a}`;\n"
-    page = small_page(tmp_path, html="{{js}}<style>{{css}}</style>", js=script)
-    assert page.startswith("const a = 'b // c';const b = `// ${a}`;\n<style>")
-    assert "\n/*" not in page
-
-
-@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
-def test_no_string_looks_like_a_comment_that_begins_a_line(path):
-    strings = strings_in(path.read_text(encoding="utf-8"))
-    assert [text for text in strings if re.search(r"\n *(//|/\*)", text)] == []
-
-
-@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
-def test_no_comment_at_the_end_of_a_line_has_a_quote(path):
-    # such a comment would stay in the page, where it could end after the next line
-    page = COMMENT.sub("", path.read_text(encoding="utf-8"))
-    assert page.count(" // ") == sum(text.count(" // ") for text in strings_in(page))
-
-
-@pytest.mark.parametrize("make", ["explain", "playground", "recorded"])
-def test_no_two_modules_of_a_page_have_a_name_in_common(make, monkeypatch):
-    monkeypatch.setattr("micrograd.pages.page.ROOM", {".js": "(?!)", "css": "(?!)"})
-    page = {
-        "explain": lambda: explain(Value(1.0)).html,
-        "playground": lambda: playground().html,
-        "recorded": lambda: Page("recorded", {}, "", 0, layout="playground").html,
-    }[make]()
-    script = page.rpartition("<script>")[2]
-    names = re.findall(r"^(?:async )?(?:const|let|class|function) ([\w$]+)", script, re.M)
-    assert len(names) > 50
-    assert len(names) == len(set(names)), sorted(names)
 
 
 def test_a_rule_and_its_fix_in_another_language(tmp_path, monkeypatch):
