@@ -2,5 +2,5 @@
 
 ROOMS = [
     *("core", "engine", "derivatives", "arrays", "module", "nn", "losses", "optim", "datasets"),
-    *("draw", "compiler", "pages", "plot", "grade", "__main__"),
+    *("texts", "draw", "compiler", "pages", "plot", "grade", "__main__"),
 ]

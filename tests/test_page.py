@@ -1,7 +1,10 @@
-"""A page in one file: how its scripts are joined."""
+"""A page in one file: how its scripts are joined, and how texts get into them."""
+
+import json
 
 import pytest
 
+from micrograd import texts
 from micrograd.pages.page import html_page
 
 
@@ -65,3 +68,31 @@ def test_two_modules_with_a_name_in_common_are_an_error(tmp_path):
     small = 'import {one} from "./other.js";\nexport const both = one;\n'
     with pytest.raises(ValueError, match=r"small.js: other.js has a both, too: rename"):
         page_of(tmp_path, small=small, other="export const one = 1;\nfunction both() {}\n")
+
+
+def test_an_unknown_text_is_an_error(tmp_path):
+    for files in ({"html": "<p>{{no.text}}</p>"}, {"small": 'say("{{no.text}}")'}):
+        with pytest.raises(KeyError, match=r"no\.text"):
+            page_of(tmp_path, **files)
+
+
+def test_a_group_of_texts_is_json(tmp_path):
+    page = page_of(tmp_path, small='const phases = JSON.parse("{{phase.*}}");')
+    phases = json.loads(json.loads(page[page.index('"') : page.rindex('"') + 1]))
+    known = texts.texts_of("pages")
+    assert phases == {key[6:]: known[key] for key in known if key.startswith("phase.")}
+
+
+def test_a_text_may_have_any_character(tmp_path, opened):
+    hostile = "</script><script>`${1}\"'\\ & \u2028 {{js}} {n}"
+    own = tmp_path / "own.toml"
+    own.write_text(f'[pages]\n"steps.at" = {json.dumps(hostile)}\n', encoding="utf-8")
+    script = 'import {filled} from "./shared/texts.js";\n'
+    script += 'const said = "{{steps.at}}", again = `{{steps.at}}{{steps.at}}`;'
+    page_of(tmp_path, html="<p title='{{steps.at}}'></p><script>{{js}}</script>", small=script)
+    path = tmp_path / "page.html"
+    path.write_text(html_page("small", "small", tmp_path, texts=own), encoding="utf-8")
+    with opened(path) as page:
+        assert page.evaluate("[said, again]") == [hostile, 2 * hostile]
+        assert page.evaluate("filled(said, {n: '{n}'})") == hostile
+        assert page.get_attribute("p", "title") == hostile

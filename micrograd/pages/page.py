@@ -13,9 +13,9 @@ from pathlib import Path
 
 from micrograd.core.files import ending_of, show, write_whole
 from micrograd.draw import tokens
-from micrograd.pages.texts import texts_of
+from micrograd.texts import texts_of
 
-TEXT = r"\{\{(\w+\.(?:[\w.]+|\*))\}\}"  # a text of texts.toml, or all that begin so, in a script
+TEXT = r"\{\{(\w+\.(?:[\w.]+|\*))\}\}"  # a text, or all that begin so, in a script
 SHARED = r"\{\{(head|transport|scripts)\}\}"  # a file of HTML that pages share
 # What joining takes out of a file: a comment that begins a line or ends it, an import, `export`.
 COMMENT = r"^[ ]*(?://.*|/\*[\s\S]*?\*/)\n|[ ]+// .*$"
@@ -65,7 +65,7 @@ def html_page(
     NAME.css; and a script. What a script or a style imports is joined before it, so no two modules
     of a page may have the same name at the top level. Comments are left out.
 
-    A placeholder with a dot, {{tool.try}}, is a text of texts.toml, also in a string of a script,
+    A placeholder with a dot, {{tool.try}}, is a text of en.toml, also in a string of a script,
     where "{{word.*}}" is the JSON of all texts that begin with `word.`; in HTML, `x` in the text
     becomes a key of the keyboard. {{head}}, {{scripts}} and {{transport}} are files in shared/.
     `contents` fills the other placeholders. `script` is the name of the .js file with which the
@@ -74,7 +74,7 @@ def html_page(
     >>> html_page("report", title="A page", body="")[:15]
     '<!doctype html>'
     """
-    words = texts_of(language, own=texts)
+    words = texts_of("pages", language, texts)
 
     def in_script(gap: re.Match[str]) -> str:  # for a place inside "..." or `...`
         word, star, _ = gap[1].partition("*")
@@ -175,7 +175,7 @@ class Page:
         film: Callable[[bool], bytes] | None = None,
     ) -> None:
         self._about, self._height, self._film = about, height, film
-        self._title = html.escape(str(title or texts_of(language, own=texts)[f"{name}.title"]))
+        self._title = html.escape(str(title or texts_of("pages", language, texts)[f"{name}.title"]))
         contents = {"title": self._title, "data": as_json(data)}
         self.html = html_page(layout or name, name, None, language, texts, **contents)
 
