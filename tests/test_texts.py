@@ -94,7 +94,8 @@ def test_a_file_beside_the_english_one_is_a_language(own, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "got"),
     [
-        ('[button.play]\nde = "Los"', r"got \[button\]"),  # as before version 1.0
+        ('[button.play]\nde = "Los"', r"got \[button\]"),  # once the form of such a file
+        ("pages = 3", r"got \[pages\]"),
         ('"button.play" = "Los"', r"got \[button.play\]"),
         ('[pages]\nbutton.play = "Los"', r"got 'button' below \[pages\]"),
         ('[pages]\n"button.paly" = "Los"', r"got 'button.paly' below \[pages\]"),

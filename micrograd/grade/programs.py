@@ -23,8 +23,7 @@ from micrograd.engine import Value
 from micrograd.grade.graded_class import GradedClass, Observed
 from micrograd.texts import texts_of
 
-TABLE = resources.files("micrograd.grade") / "rules.toml"
-ROWS = tomllib.loads(TABLE.read_text(encoding="utf-8"))["rule"]
+ROWS = tomllib.loads((resources.files(__package__) / "rules.toml").read_text("utf-8"))["rule"]
 
 
 def rules(language: str) -> dict[str, tuple[str, str]]:

@@ -58,8 +58,9 @@ def _sections(file: Path | Traversable) -> dict[str, dict[str, str]]:
     found = _parsed(file.read_text(encoding="utf-8"))
     known = _parsed((FOLDER / "en.toml").read_text(encoding="utf-8"))
     for section, texts in found.items():
-        for key, text in texts.items() if section in known else [("", "")]:
-            if key not in known.get(section, {}) or not isinstance(text, str):
+        is_section = section in known and isinstance(texts, dict)
+        for key, text in texts.items() if is_section else [("", "")]:
+            if not is_section or key not in known[section] or not isinstance(text, str):
                 expected = 'expected lines such as "button.play" = "Play" below [pages], [grade]'
                 got = f"{key!r} below [{section}]" if key else f"[{section}]"
                 raise ValueError(f"{file.name}: {expected} or [course], got {got}: use the keys "
