@@ -8,7 +8,7 @@ does: it fetches three packages with npm (a part of Node.js) at fixed versions, 
 hashes. A second run takes them from the cache. `--pyodide FOLDER` takes their archives from a
 folder instead. Node.js, where there is one, then compiles the modules with which Python starts;
 without it, the page starts a few seconds later. The parts of the page are in `demos/course/`: its
-texts in texts.toml, one line for each language.
+texts in `micrograd/texts/`, one file for each language.
 
 A chapter of your own is a folder, as in `demos/course/example/softmax`; `--tasks` takes the folder
 around it. Your chapters come after the eight of the course, and need none of them.
@@ -50,7 +50,7 @@ import graphviz
 import micrograd
 from micrograd.core.files import write_whole
 from micrograd.pages.page import as_json, html_page
-from micrograd.pages.texts import texts_of
+from micrograd.texts import texts_of
 
 PARTS = Path(__file__).resolve().parent / "course"
 CACHE = Path.home() / ".cache" / "micrograd-course"
@@ -148,7 +148,7 @@ def checked(archive, integrity, what):
     return archive
 
 
-def zipped(tasks=None):
+def zipped(tasks=None, language="en", own=None):
     """An archive of what Python imports in the page: parts of the course, and two packages."""
     archive = BytesIO()
     with ZipFile(archive, "w") as opened:
@@ -164,6 +164,9 @@ def zipped(tasks=None):
                 if path.is_file() and "__pycache__" not in path.parts:
                     name = path.relative_to(folder.parent).as_posix()
                     opened.writestr(name, path.read_bytes())
+        name = f"micrograd/texts/{language}.toml"  # for the pages and rules that are shown later
+        if own and name not in opened.namelist():
+            opened.writestr(name, Path(own).read_bytes())
     return archive.getvalue()
 
 
@@ -190,8 +193,8 @@ def course(cache=CACHE, language="en", own=None, tasks=None):
     lock = json.loads(packages["pyodide"]["pyodide-lock.json"])
     lock["packages"] = {}  # all that is installed is in the page
     files["pyodide-lock.json"] = json.dumps(lock).encode()
-    files = compiled(files | {"course.zip": zipped(tasks)})
-    editor, table = packages["codemirror"], texts(language, own)
+    files = compiled(files | {"course.zip": zipped(tasks, language, own)})
+    editor, table = packages["codemirror"], texts_of("course", language, own)
     return html_page(
         "course",
         "course",
@@ -202,25 +205,12 @@ def course(cache=CACHE, language="en", own=None, tasks=None):
         texts=own,
         title=html.escape(table["title"]),
         noscript=html.escape(table["noscript"]),
-        words=as_json(table | solutions(table, tasks)),
+        words=as_json(table | {"language": language} | solutions(table, tasks)),
         files="\n".join(map(packed, files, files.values())),
         worker=(PARTS / "worker.js").read_text(encoding="utf-8"),
         editor_css=editor["lib/codemirror.css"].decode(),
         editor_js="\n".join(editor[x].decode() for x in EDITOR),
     )
-
-
-def texts(language, own=None):
-    """All texts of the course in one language, by name.
-
-    Args:
-        language: a column of the table.
-        own: a file of the same form; its texts replace those of texts.toml.
-
-    Raises:
-        ValueError: a text has no such language.
-    """
-    return texts_of(language, PARTS / "texts.toml", own)
 
 
 def own_chapters(tasks):
@@ -307,8 +297,8 @@ def main():
     parser = argparse.ArgumentParser("micrograd course", description=__doc__.partition("\n")[0])
     add = parser.add_argument
     add("-o", "--out", default="course.html", help="the file to write")
-    add("--language", default="en", help="a column of the table of texts (default: en)")
-    add("--texts", type=Path, metavar="FILE", help="texts that replace those of texts.toml")
+    add("--language", default="en", help="the language of the texts (default: en)")
+    add("--texts", type=Path, metavar="FILE", help="texts of your own; see micrograd texts")
     add("--tasks", type=Path, metavar="FOLDER", help="a folder with chapters of your own")
     add("--pyodide", type=Path, metavar="FOLDER", default=CACHE,
         help="the folder of the npm packages, as .tgz; npm fetches into it those that are not "

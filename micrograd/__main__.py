@@ -292,6 +292,22 @@ def play(options: argparse.Namespace) -> int:
     return 0
 
 
+def texts(options: argparse.Namespace) -> int:
+    """Lists the English texts that a file of another language lacks; without a file, all texts.
+
+    Examples:
+      python -m micrograd texts > de.toml
+      python -m micrograd texts de.toml
+
+    explain(y, texts="de.toml", language="de") shows them; what the file lacks is English.
+    """
+    from micrograd.texts import FOLDER, lacking
+
+    whole = (FOLDER / "en.toml").read_text(encoding="utf-8")
+    print("\n".join(lacking(options.file)) if options.file else whole.strip())
+    return 0
+
+
 def _evaluated(options: argparse.Namespace) -> tuple[Value, dict[str, Value]]:
     if options.expression == "-":
         options.expression = sys.stdin.read()
@@ -374,6 +390,7 @@ def _parser() -> argparse.ArgumentParser:
     drawn("--rankdir", choices=["LR", "TB"], help="direction of the graph")
     played("-o", "--out", default="play.html", help="file name of the page")
     played("--title", help="title of the page")
+    command(texts)("file", nargs="?", help="a file of texts in your language")
     for name, (_, task) in SCRIPTS.items():
         commands.add_parser(name, help=f"{task}; see {name} --help")
     # In a folder with a package micrograd, `python -m micrograd` would run that package instead.

@@ -13,6 +13,7 @@ import sys
 import tarfile
 import venv
 from pathlib import Path
+from zipfile import ZipFile
 
 import firefox
 import pytest
@@ -23,6 +24,7 @@ from wrong_engines import MISTAKES, RIGHT, class_of
 
 from micrograd.grade.programs import RULES
 from micrograd.grade.report import drawing
+from micrograd.texts import FOLDER, texts_of
 
 PARTS = DEMOS / "course"
 ANSWERS, edited = load("course/answers").ANSWERS, load("course/answers").edited
@@ -35,8 +37,8 @@ def builder():
 
 
 @pytest.fixture(scope="module")
-def texts(builder):
-    return builder.texts("en")
+def texts():
+    return texts_of("course")
 
 
 @pytest.fixture(scope="module")
@@ -49,12 +51,16 @@ def tasks(texts):
 # ---- The table of texts
 
 
-def test_every_text_that_the_page_asks_for_is_in_the_table(texts):
+def test_the_page_asks_for_each_text_and_no_others(texts):
     page = "".join(path.read_text("utf-8") for path in [*PARTS.glob("*.js"), PARTS / "course.html"])
     python = "".join(path.read_text("utf-8") for path in PARTS.glob("*.py"))
     asked = re.findall(r'(?:textOf\(|data-text=|data-label=)"([^"]+)"', page)
     asked += [f"says.{key}" for key in re.findall(r'\btext\(\s*"([^"]+)"', python)]
     assert {*asked} - {"names"} <= texts.keys()  # the builder adds the names
+    named = {"hint", *re.findall(r'["\'`]([\w.-]+)["\'`]', page + python), *RULES}
+    named |= {"noscript"}  # the builder's, too
+    whole = (key.removeprefix("says.") for key in texts)
+    assert {x for x in whole if not named & {x, x.removeprefix("rule.").split(".")[0]}} == set()
 
 
 def test_every_chapter_and_every_rule_has_its_texts(texts, tasks):
@@ -67,16 +73,12 @@ def test_every_chapter_and_every_rule_has_its_texts(texts, tasks):
     assert {f"rule.{rule}" for rule in RULES.keys() - browserless} <= texts.keys()
 
 
-def test_texts_of_ones_own_replace_those_of_the_course(builder, tmp_path):
+def test_texts_of_ones_own_are_in_the_file_for_what_it_shows_later(builder, tmp_path):
     own = tmp_path / "own.toml"
-    own.write_text('[run]\nxx = "Og"\n')
-    texts = builder.texts("xx", own)  # the rest is English
-    assert (texts["run"], texts["title"]) == ("Og", builder.texts("en")["title"])
-    own.write_text('[rnu]\nen = "Go"\n')
-    with pytest.raises(ValueError, match=r"own.toml has 'rnu', which is not used"):
-        builder.texts("en", own)
-    with pytest.raises(ValueError, match=r"texts.toml has no 'xx' for language, title, .*: add it"):
-        builder.texts("xx")
+    own.write_text('[grade]\n"chain.what" = "Og"\n')
+    for language, found in (("xx", own.read_bytes()), ("en", (FOLDER / "en.toml").read_bytes())):
+        with ZipFile(io.BytesIO(builder.zipped(None, language, own))) as files:
+            assert files.read(f"micrograd/texts/{language}.toml") == found
 
 
 # ---- The builder

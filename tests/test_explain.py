@@ -20,7 +20,7 @@ from micrograd.draw.parts import MOST
 from micrograd.pages.explain import boxes_of
 from micrograd.pages.page import as_json
 from micrograd.pages.pieces import recorded_rules
-from micrograd.pages.texts import texts_of
+from micrograd.texts import texts_of
 
 HOSTILE = [
     "</script><script>document.title = 'broken'</script>", "<img src=x onerror=alert(1)>", '"', "'",
@@ -173,7 +173,7 @@ def test_no_box_has_too_many_members():
     for _ in range(3000):
         y = (y + 1.0).tanh()
     for root in (y, network(50)[0], sum(Value(1.0) * 2.0 for _ in range(400))):
-        boxes, box_of, _, _ = boxes_of(graph(root), None, texts_of("en"))
+        boxes, box_of, _, _ = boxes_of(graph(root), None, texts_of("pages"))
         assert all(box["parent"] < k for k, box in enumerate(boxes))
         members = [box["parent"] for box in boxes] + box_of
         some = [k for k in range(-1, len(boxes)) if k < 0 or "members" not in boxes[k]]
@@ -534,7 +534,7 @@ def test_what_passes_through_a_loop_is_called_by_its_variable():
             x = x + v * 0.1
         return x * x
 
-    names = boxes_of(graph(calls(spring)), None, texts_of("en"))[2].values()
+    names = boxes_of(graph(calls(spring)), None, texts_of("pages"))[2].values()
     assert {"x₁", "v₁", "x₃"} < {*names}
 
 

@@ -35,7 +35,7 @@ TEXTS = {}  # the table of texts in the language of the page
 
 
 def language():
-    """The column of the tables of texts; while the course is built, there is no table yet."""
+    """The language of the page; while the course is built, there is none yet."""
     return TEXTS.get("language", "en")
 
 

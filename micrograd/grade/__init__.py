@@ -24,8 +24,8 @@ Our own Value gives the expected numbers. Basic rules are checked first. Failure
 probable cause are reported as one. An operation that the class lacks is "not there yet", which is
 not a failure. A limit of the original micrograd, such as the depth of a graph, is only noted.
 
-To add a rule, write a table for it in `rules.toml`, after those that are checked before it: what
-it says, how to fix it, its points, and the programs that show it.
+To add a rule, write a table for it in `rules.toml`, after those that are checked before it: its
+points, and the programs that show it. What it says, and how to fix it, is in `texts/en.toml`.
 
 `micrograd grade --help` says how a whole class of students is graded.
 """

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from micrograd.grade.checking import affects, grouped
 from micrograd.grade.programs import EXPRESSIONS, ROWS, Check, plan
+from micrograd.texts import texts_of
 
 POINTS = {name: row["points"] for name, row in ROWS.items() if "points" in row}  # 100 in all
 # The rule that a check of an expression shows if it passes; a row of the plan may name another.
@@ -119,7 +120,8 @@ def meaning(name: str) -> str:
     """A rule, or an operation, in one sentence."""
     if name in EXPRESSIONS:
         return f"{name} works."
-    return str(ROWS[name].get("all", ROWS[name]["what"])["en"])
+    texts = texts_of("grade")
+    return texts.get(f"{name}.all", texts[f"{name}.what"])
 
 
 def shown(points: float) -> str:

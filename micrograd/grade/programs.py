@@ -1,7 +1,7 @@
 """The rules that are checked, the programs that show them, and the plan of all checks.
 
-`rules.toml` beside this file has what each rule says, and the fix. A program is text in a small
-subset of Python, so what runs is exactly what the report shows.
+`rules.toml` beside this file has the rules, and `micrograd/texts/` what each says. A program is
+text in a small subset of Python, so what runs is exactly what the report shows.
 
 >>> OURS.run("a = Value(3.0); b = a * a; b.backward()")["a"].grad
 6.0
@@ -21,16 +21,15 @@ from typing import Any
 from micrograd.core.node import operations
 from micrograd.engine import Value
 from micrograd.grade.graded_class import GradedClass, Observed
-from micrograd.pages.texts import texts_of
+from micrograd.texts import texts_of
 
-TABLE = resources.files("micrograd.grade") / "rules.toml"
-ROWS = tomllib.loads(TABLE.read_text(encoding="utf-8"))["rule"]
+ROWS = tomllib.loads((resources.files(__package__) / "rules.toml").read_text("utf-8"))["rule"]
 
 
 def rules(language: str) -> dict[str, tuple[str, str]]:
-    """The rule and the fix for each kind of mistake, in a language: a column of rules.toml."""
-    texts = texts_of(language, TABLE)
-    return {x: (texts[f"rule.{x}.what"], texts[f"rule.{x}.how"]) for x in ROWS}
+    """The rule and the fix for each kind of mistake, in a language."""
+    texts = texts_of("grade", language)
+    return {x: (texts[f"{x}.what"], texts[f"{x}.how"]) for x in ROWS}
 
 
 RULES = rules("en")
@@ -95,7 +94,7 @@ class Check:
         return self.stated("en")[1]
 
     def stated(self, language: str) -> tuple[str, str]:
-        """The rule and the fix in a language, a column of rules.toml; '' and '' if there are none.
+        """The rule and the fix in a language; '' and '' if there are none.
 
         >>> Check("backward", "once", "", "failed", "chain").stated("en")[1]
         'in _backward, multiply by out.grad'

@@ -1,8 +1,8 @@
 // The page that steps through a graph: connects its parts, and begins.
 //
-// A new button is an element in explain.html with an id, its text in texts.toml (its name for screen readers too,
-// if the text is a sign), and a line in listenToMenu below. What it changes is in stepping/state.js, which knows
-// no part of the page; what shows the change is one of `parts` or `panels`.
+// A new button is an element in explain.html with an id, its text in micrograd/texts/en.toml (its name for
+// screen readers too, if the text is a sign), and a line in listenToMenu below. What it changes is in
+// stepping/state.js, which knows no part of the page; what shows the change is one of `parts` or `panels`.
 
 import {listenToLinks} from "./shared/address.js";
 import {Stage} from "./shared/cards.js";

@@ -32,7 +32,7 @@ from micrograd.draw.records import Graph
 from micrograd.engine import Value
 from micrograd.pages.page import Page
 from micrograd.pages.pieces import recorded_rules
-from micrograd.pages.texts import texts_of
+from micrograd.texts import texts_of
 
 LARGEST = 50_000  # nodes
 LARGE = 100  # nodes: fewer are called by their formulas
@@ -71,7 +71,7 @@ def explain(
             by `micrograd.calls`, as in `draw_dot`.
         rankdir: direction of the graph, 'LR' (to the right) or 'TB' (downwards).
         parameters: leaves that are parameters although no module in `names` owns them.
-        language: the language of the page, a column of `pages/texts.toml`.
+        language: the language of the page: that of a file in `micrograd/texts/`, or of `texts`.
         texts: a TOML file of your own, whose texts replace those of the page.
 
     Raises:
@@ -91,7 +91,7 @@ def explain(
     if n > LARGEST:
         fix = "explain the loss of fewer examples"
         raise ValueError(f"expected a graph of at most {LARGEST:,} nodes, got {n:,}: {fix}")
-    words = texts_of(language, own=texts)
+    words = texts_of("pages", language, texts)
 
     def film(dark: bool) -> bytes:
         from micrograd.draw.film import backward_film  # loads an imaging library

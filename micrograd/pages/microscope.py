@@ -55,7 +55,7 @@ def microscope(
         optimizer: an SGD, Adam or AdamW, with its moments; by default a new Adam with lr=0.01.
         untrained: the weights before training, to which a reader can go back.
         title: title of the page and of the browser window.
-        language: the language of the page, a column of `pages/texts.toml`.
+        language: the language of the page: that of a file in `micrograd/texts/`.
 
     >>> from micrograd import Module, Value, take
     >>> class Bigram(Module):

@@ -13,20 +13,31 @@ from pathlib import Path
 
 from micrograd.core.files import ending_of, show, write_whole
 from micrograd.draw import tokens
-from micrograd.pages.texts import texts_of
+from micrograd.texts import texts_of
 
-TEXT = r"\{\{(\w+\.(?:[\w.]+|\*))\}\}"  # a text of texts.toml, or all that begin so, in a script
+TEXT = r"\{\{(\w+\.(?:[\w.]+|\*))\}\}"  # a text, or all that begin so, in a script
 SHARED = r"\{\{(head|transport|scripts)\}\}"  # a file of HTML that pages share
-IMPORT = re.compile(r'^(?:import [^;]*?|@import )"([^"]+)";\n', re.MULTILINE)  # of .js and .css
-EXPORT = re.compile(r"^export (?=const|let|class|function|async)", re.MULTILINE)
-# A comment that begins a line, up to the next; or that ends one, if no string can end after it.
-COMMENT = re.compile(r"""^[ ]*(?://.*|/\*[\s\S]*?\*/)\n|[ ]+// [^"'`\n]*$""", re.MULTILINE)
+# What joining takes out of a file: a comment that begins a line or ends it, an import, `export`.
+COMMENT = r"^[ ]*(?://.*|/\*[\s\S]*?\*/)\n|[ ]+// .*$"
+IMPORT = r'^(?:import (?:\{(?:\s*[\w$]+\s*(?:,|(?=\})))+\s*\} from )?|@import )"(?P<path>[^"]+)";\n'
+EXPORT = r"^export (?=const|let|class|function|async)"
+OTHER = r"(?P<other>^(?:import|export)\b.*|`.*)"  # an error
+# What it keeps as it is: strings, patterns, and templates, with code inside them.
+STRING = r'"(?:\\.|[^"\\\n])*"|' + r"'(?:\\.|[^'\\\n])*'"
+TEMPLATE, code = "", r"[^`{}\"']*"
+for _ in range(4):
+    TEMPLATE = rf"`(?:\\[\s\S]|[^`\\$]|\$(?!\{{)|\$\{{{code}\}})*`"
+    code = rf"(?:[^`{{}}\"']|{STRING}|{TEMPLATE}|\{{{code}\}})*"
+PATTERN = r"(?<=[(,=:!&|?;{}\[>])\s*/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/"
+KEPT = rf"(?P<kept>{STRING}|{TEMPLATE}|{PATTERN}|/\*[\s\S]*?\*/)"
 # What makes a script or a style easy to read, but says nothing.
 ROOM = {
     ".js": r"(?<=[,;(){}\[=&|>])\n *|,?\n *(?=[)}\]])|\n *(?=[.?:\n])"
-    r"| (?==>|[=!]==|&&|\|\|)|(?<=[=!]==) |(?<==>) |(?<=&&|\|\|) ",
+    r"| (?==>|[=!]==|&&|\|\|)|(?<=[=!]==) |(?<==>) |(?<=&&|\|\|) |(?<=\n) +",
     "css": r"(?<=[:;,{}])\s+|\s+(?=[{}])",
 }
+
+NAMED = re.compile(r"^(?:async )?(?:const|let|class|function) ([\w$]+)", re.MULTILINE)
 
 # A page may run its own scripts and styles, and show pictures that it made itself; nothing else.
 POLICY = (
@@ -54,7 +65,7 @@ def html_page(
     NAME.css; and a script. What a script or a style imports is joined before it, so no two modules
     of a page may have the same name at the top level. Comments are left out.
 
-    A placeholder with a dot, {{tool.try}}, is a text of texts.toml, also in a string of a script,
+    A placeholder with a dot, {{tool.try}}, is a text of en.toml, also in a string of a script,
     where "{{word.*}}" is the JSON of all texts that begin with `word.`; in HTML, `x` in the text
     becomes a key of the keyboard. {{head}}, {{scripts}} and {{transport}} are files in shared/.
     `contents` fills the other placeholders. `script` is the name of the .js file with which the
@@ -63,7 +74,7 @@ def html_page(
     >>> html_page("report", title="A page", body="")[:15]
     '<!doctype html>'
     """
-    words = texts_of(language, own=texts)
+    words = texts_of("pages", language, texts)
 
     def in_script(gap: re.Match[str]) -> str:  # for a place inside "..." or `...`
         word, star, _ = gap[1].partition("*")
@@ -93,17 +104,31 @@ def html_page(
 def _joined(first: str, folder: Path | None = None) -> str:
     # The file and those that it imports, each once and after those that it needs.
     texts: dict[str, str] = {}
-    _join(first, folder, texts)
+    _join(first, folder, texts, {})
     return "\n".join(texts.values()) + "\n"
 
 
-def _join(name: str, folder: Path | None, texts: dict[str, str]) -> None:
-    if name not in texts:
-        text = _file(name, folder)
-        for imported in IMPORT.findall(text):
-            path = posixpath.join(posixpath.dirname(name), imported)
-            _join(posixpath.normpath(path), folder, texts)
-        texts[name] = re.sub(ROOM[name[-3:]], "", EXPORT.sub("", IMPORT.sub("", text))).strip()
+def _join(name: str, folder: Path | None, texts: dict[str, str], owners: dict[str, str]) -> None:
+    if name in texts:
+        return
+
+    def taken(found: re.Match[str]) -> str:
+        if found["other"]:
+            known = 'only import {a, b} from "./file.js", export const, let, class or function'
+            raise ValueError(f"{name}: expected {known}, and templates at most 4 deep, "
+                             f"got {found['other']}")  # fmt: skip
+        if found["path"]:
+            path = posixpath.join(posixpath.dirname(name), found["path"])
+            _join(posixpath.normpath(path), folder, texts, owners)
+        return found["kept"] or ""
+
+    pieces = "|".join([COMMENT, IMPORT, EXPORT, KEPT, OTHER])
+    text = re.sub(pieces, taken, _file(name, folder), flags=re.MULTILINE)
+    for named in NAMED.findall(text):
+        if owners.setdefault(named, name) != name:
+            raise ValueError(f"{name}: {owners[named]} has a {named}, too: rename one of them")
+    room = f"{KEPT}|{ROOM[name[-3:]]}"
+    texts[name] = re.sub(room, lambda found: found["kept"] or "", text).strip()
 
 
 def as_json(data: object) -> str:
@@ -119,9 +144,7 @@ def as_json(data: object) -> str:
 def _file(name: str, folder: Path | None = None) -> str:
     places = [*([folder / name] if folder else []), resources.files("micrograd.pages") / name]
     text = next(place for place in places if place.is_file()).read_text(encoding="utf-8")
-    if not name.endswith(".html"):
-        text = COMMENT.sub("", text)
-    return re.sub(r"^ +", " ", text, flags=re.MULTILINE)  # a page is a tenth smaller
+    return re.sub(r"^ +", " ", text, flags=re.MULTILINE) if name.endswith(".html") else text
 
 
 class Page:
@@ -152,7 +175,7 @@ class Page:
         film: Callable[[bool], bytes] | None = None,
     ) -> None:
         self._about, self._height, self._film = about, height, film
-        self._title = html.escape(str(title or texts_of(language, own=texts)[f"{name}.title"]))
+        self._title = html.escape(str(title or texts_of("pages", language, texts)[f"{name}.title"]))
         contents = {"title": self._title, "data": as_json(data)}
         self.html = html_page(layout or name, name, None, language, texts, **contents)
 

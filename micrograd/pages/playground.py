@@ -64,7 +64,7 @@ def playground(
         names: names of the classes.
         optimizer: an SGD, Adam or AdamW, whose settings and moments the page starts from.
         title: title of the page and of the browser window.
-        language: the language of the page, a column of `pages/texts.toml`.
+        language: the language of the page: that of a file in `micrograd/texts/`, or of `texts`.
         texts: a TOML file of your own, whose texts replace those of the page.
 
     >>> from micrograd.nn import MLP

@@ -83,7 +83,7 @@ export function makeControls(presses) {
     $("optimizer").append(...options(Object.keys(OPTIMIZERS)));
     $("loss-name").append(...data.losses.map(({name}) => new Option(LOSSES[name] ?? name, name)));
     $("activation").append(...options(Object.keys(data.pieces).filter(name => name !== "weighted")));
-    const penalty = x => (x === 0 ? "{{playground.penalty.none}}" : String(x));
+    const penalty = x => (x === 0 ? "{{rate.none}}" : String(x));
     $("decay").append(...PENALTIES.map(x => new Option(penalty(x), String(x))));
   }
 

@@ -1,5 +1,5 @@
 // Lessons: five questions each, about what is going to happen; the answer lets it happen.
-// Their words are lesson.NAME.1.ask, .a, .b, .c and .why in texts.toml.
+// Their words are lesson.NAME.1.ask, .a, .b, .c and .why in texts/en.toml; an answer without a number is that of several questions.
 
 import {$, button, make, strong} from "../shared/elements.js";
 import {decimals, number, percent} from "../shared/numbers.js";
@@ -67,7 +67,7 @@ export function makeLessons() {
     showAgain();
   }
 
-  const text = part => TOLD[`${lesson}.${at + 1}.${part}`];
+  const text = part => TOLD[`${lesson}.${at + 1}.${part}`] ?? TOLD[`${lesson}.${part}`];
   const figures = () => {
     const {
       curves,

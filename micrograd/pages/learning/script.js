@@ -3,7 +3,6 @@
 import {filled} from "../shared/texts.js";
 
 const WIDEST = 88;
-const SCRIPTS = {micrograd: "{{script.ours_code}}", PyTorch: "{{script.pytorch_code}}"};
 const MODULES = {relu: "torch.nn.ReLU()", tanh: "torch.nn.Tanh()", sigmoid: "torch.nn.Sigmoid()"};
 
 // A list as Python code, in lines that are not too long.
@@ -14,6 +13,57 @@ function listed(list) {
     .map(line => line.trimEnd())
     .join("\n    ");
 }
+
+// Names in single braces that the page does not know stay.
+const SCRIPTS = {
+  micrograd: `# {{script.first}}
+{notes}from micrograd import MLP, {class}
+from micrograd.losses import {loss}
+
+X = {X}
+y = {y}
+weights = {weights}
+
+model = MLP({inputs}, {layers}, activation="{activation}", output="{output}")
+for parameter, weight in zip(model.parameters(), weights, strict=True):
+    parameter.data = weight
+optimizer = {optimizer}
+
+for step in range({steps}, {steps} + 101):
+    loss = sum({loss}(model(x), target) for x, target in zip(X, y, strict=True)) / len(X)
+    if step % 10 == 0:
+        print(f"step {step}: loss {loss.data:.3f}")
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()`,
+  PyTorch: `# {{script.first}}
+{notes}import torch
+
+torch.set_default_dtype(torch.float64)  # the page's precision
+
+X = torch.tensor({X})
+y = torch.tensor({y})
+weights = {rows}  # by layer and neuron, the bias last
+
+model = torch.nn.Sequential(
+    {modules},
+)
+linear = [layer for layer in model if isinstance(layer, torch.nn.Linear)]
+with torch.no_grad():
+    for layer, rows in zip(linear, map(torch.tensor, weights), strict=True):
+        layer.weight.copy_(rows[:, :-1])
+        layer.bias.copy_(rows[:, -1])
+optimizer = torch.optim.{optimizer}
+
+for step in range({steps}, {steps} + 101):
+    scores = model(X)
+    loss = {loss}
+    if step % 10 == 0:
+        print(f"step {step}: loss {loss.item():.3f}")
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()`,
+};
 
 // Whether there is such a script: of an MLP with finite weights, points, and a loss that both packages have.
 export function hasScript({isFixed, loss, trained, training, activations}) {

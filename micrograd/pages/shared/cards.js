@@ -228,7 +228,7 @@ export class Stage extends Pane {
     if (leaf || line === 19) line += 3; // room below the buttons
     const {rows = 2} = about;
     for (const key of ["data", "grad", "back"].slice(0, rows)) {
-      const label = text("word", inner, (line += this.row), key === "back" ? "{{card.back}}" : key);
+      const label = text("word", inner, (line += this.row), key === "back" ? "{{word.back}}" : key);
       if (key === "data") card.word = label;
       card[key] = text(`value ${key}`, width - 7, line, "", "end");
       if (kind !== "box") continue;
@@ -361,7 +361,7 @@ export class Stage extends Pane {
       put("back");
       const tip = ["data", "grad", "back"]
         .filter(key => Array.isArray(state[key]))
-        .map(key => scaled(key === "back" ? "{{card.back}}" : key, state[key]));
+        .map(key => scaled(key === "back" ? "{{word.back}}" : key, state[key]));
       card.values?.replaceChildren(make("title", {}, tip.join("; ")));
       if (card.word) beside(card, Boolean(state.before));
       for (const key of ["now", "given", "later", "picked", "wrong"])

@@ -1,4 +1,4 @@
-// Texts with gaps. A key in double braces, in any script, is a text of texts.toml: it is put in when the
+// Texts with gaps. A key in double braces, in any script, is a text of micrograd/texts/en.toml: it is put in when the
 // page is made.
 
 // The parts of a text: what is written between the gaps, and the values in them, of any kind.
