@@ -53,7 +53,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from micrograd.core.arithmetic import as_number
-from micrograd.core.node import as_constant, as_value, innermost
+from micrograd.core.node import as_constant, as_value, innermost, unrecorded
 from micrograd.core.pause import is_paused
 from micrograd.core.shapes import Numbers
 from micrograd.engine import Value
@@ -178,10 +178,13 @@ class ValueArray(np.ndarray[Any, Any]):
         memory: Any = self
         while isinstance(memory.base, np.ndarray):
             memory = memory.base
-        old = self.view(np.ndarray)[key]
+        old, is_own = self.view(np.ndarray)[key], isinstance(memory, Memory)
+        if isinstance(old, Value) and isinstance(given, (int, float, Value)):  # a single one
+            super().__setitem__(key, _entry(old, _checked(given), is_own))
+            return
         new = np.empty(np.shape(old), dtype=object)
         new[...] = _plain(given)
-        super().__setitem__(key, _ENTRY(old, _CHECKED(new), isinstance(memory, Memory)))
+        super().__setitem__(key, _ENTRY(old, _CHECKED(new), is_own))
 
     def fill(self, value: Any) -> None:
         """Assigns one number to all elements."""
@@ -190,7 +193,7 @@ class ValueArray(np.ndarray[Any, Any]):
     def copy(self, order: Any = None) -> Any:
         """An array whose leaves are copies; results stay the same nodes."""
         if order is None:
-            return values(_COPY(self.view(np.ndarray)))
+            return values(_COPY(self.view(np.ndarray)), self.label)
         return super().copy(order)  # NumPy's functions call it with an order: sort needs the leaves
 
     __copy__ = copy
@@ -275,13 +278,15 @@ class ValueArray(np.ndarray[Any, Any]):
             return function(*map(_number, args), **kwargs)
         if function in _WRITING and isinstance(args[0], ValueArray):
             changed = np.array(args[0])
-            function(changed, *args[1:], **kwargs)
+            mask = [_number(args[1])] if function in (np.place, np.putmask) else args[1:2]
+            function(changed, *mask, *args[2:], **kwargs)
             args[0][...] = changed
             return None
-        if function in (np.where, np.select):
+        if function in (np.where, np.compress, np.extract):
             args = _number(args[0]), *args[1:]
         result = _with_class(super().__array_function__(function, types, args, kwargs))
-        if isinstance(result, ValueArray) and not function.__name__.endswith("_like"):
+        is_new = isinstance(result, ValueArray) and not function.__name__.endswith("_like")
+        if is_new and not all(isinstance(x, Value) for x in result.flat):  # else maybe a view
             result = _CONSTANT(result).view(ValueArray)
         operands = (x for arg in args for x in (arg if isinstance(arg, (list, tuple)) else [arg]))
         return _remembering(result, function.__name__, tuple(operands))
@@ -392,12 +397,15 @@ def _checked(x: Any) -> Any:
 
 def _entry(old: Any, new: Any, is_own: bool) -> Any:
     # What is at a place where `old` was: the same leaf with a new number, or else `new`.
-    if isinstance(new, Value) or not isinstance(old, Value):
+    if not isinstance(old, Value):
+        return new
+    has_no_graph = isinstance(new, Value) and new._chain_rule is unrecorded
+    if isinstance(new, Value) and not (has_no_graph and is_own):
         return new
     if is_own and old.is_leaf and not old.is_constant:
-        old.data = new
+        old.data = new.data if has_no_graph else new
         return old
-    return as_constant(new)
+    return new if has_no_graph else as_constant(new)
 
 
 def _constant(x: Any) -> Any:
@@ -446,7 +454,7 @@ _EACH = {name: _each(name) for name in _METHODS}
 _ASKING = {  # functions about the numbers
     *(np.any, np.all, np.nonzero, np.flatnonzero, np.argwhere, np.count_nonzero),
     *(np.logical_and, np.logical_or, np.logical_xor, np.logical_not),
-    *(np.isnan, np.isinf, np.isfinite, np.isclose, np.allclose, np.array_equal),
+    *(np.isnan, np.isinf, np.isfinite, np.isclose, np.allclose, np.array_equal, np.isin),
 }
 _WRITING = {np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis}
 # NumPy's own functions return one of the two elements: in a tie the first, even a plain number; and

@@ -114,7 +114,8 @@ def local_derivatives(node: Value) -> tuple[Number, ...]:
     >>> local_derivatives(x * x), local_derivatives(x - 2 * x)
     ((3.0, 3.0), (1, -1))
     """
-    return contributions(node, node.data * 0 + 1 if isinstance(node.data, Fraction) else 1)
+    number = innermost(node.data)
+    return contributions(node, number * 0 + 1 if isinstance(number, Fraction) else 1)
 
 
 def contributions(node: Value, upstream: Number) -> tuple[Number, ...]:
@@ -195,7 +196,8 @@ def jvp(
         rates = dict(xs)
     outputs = [_output(v) for v in flat(output)]
     tangent = _Tape(*outputs).tangents(rates)
-    [found] = _of_one_kind([[tangent[v] for v in outputs]], [*rates], outputs, known)
+    read = [*outputs, *(rate for rate in rates.values() if isinstance(rate, Value))]
+    [found] = _of_one_kind([[tangent[v] for v in outputs]], [*rates], read, known)
     return found if shape_of(output) else found[0]
 
 

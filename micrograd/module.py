@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, SupportsFloat, TypeVar, overload
 
 from micrograd.core.arithmetic import Number, as_number
-from micrograd.core.node import as_value, frozen, innermost, of_leaf
+from micrograd.core.node import as_value, frozen, innermost, of_leaf, unrecorded
 from micrograd.core.shapes import Numbers, flat, plain, shape_of
 from micrograd.engine import Value
 
@@ -120,6 +120,17 @@ class Module:
         """All parameters, in the order of the attributes."""
         return [p for _, p in self.named_parameters()]
 
+    @property
+    def requires_grad(self) -> bool:
+        """Whether no parameter is frozen; False freezes all of them, True undoes that."""
+        return all(p.requires_grad for _, p in self._named_leaves())
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        """Freezes all parameters, or undoes that."""
+        for _, p in self._named_leaves():
+            p.requires_grad = wanted
+
     def zero_grad(self) -> None:
         """Resets all gradients to 0; otherwise the next backward pass would add to them."""
         for p in self.parameters():
@@ -180,9 +191,9 @@ class Parameter(Value):
 
         from micrograd.arrays import values
 
-        return values(np.frompyfunc(cls, 1, 1)(np.asarray(data, dtype=object)))
+        return values(np.frompyfunc(cls, 1, 1)(np.asarray(data, dtype=object)), label)
 
-    def __init__(self, data: Any, label: str = "") -> None:
+    def __init__(self, data: Any = 0.0, label: str = "") -> None:
         super().__init__(as_value(data).data, label=label)
 
 
@@ -288,12 +299,21 @@ def _is_trainable(v: Any) -> bool:
 
 def _filled(name: str, old: object, given: object) -> bool:
     # Sets the data of leaves to numbers; False if these are not leaves, or those are not numbers.
-    leaves, found = flat(old), map(as_number, flat(given))
-    numbers = [x for x in found if x is not NotImplemented and not isinstance(x, Value)]
-    if not (numbers and all(map(_is_trainable, leaves)) and len(numbers) == len(flat(given))):
+    leaves = flat(old) if isinstance(old, (Value, list, tuple)) or hasattr(old, "dtype") else []
+    if not leaves or not all(map(_is_trainable, leaves)):
+        return False
+    numbers = [_number(x) for x in flat(given)]
+    if not numbers or NotImplemented in numbers:
         return False
     if shape_of(old) != shape_of(given):
         raise ValueError(f"{name} expects numbers of shape {shape_of(old)}, got {shape_of(given)}")
     for v, number in zip(leaves, numbers, strict=True):
         v.data = number
     return True
+
+
+def _number(x: object) -> Number:
+    # A plain number, or that of a result without a graph, as in `with no_grad(): p = p * 0.5`.
+    if isinstance(x, Value):
+        return x.data if x._chain_rule is unrecorded else NotImplemented
+    return as_number(x)

@@ -364,7 +364,8 @@ class Parameters:
     def __init__(self, given: Given, user: str, at_once: bool = False) -> None:
         found: dict[int, tuple[str, Any]] = {}  # the key is the id
         fix = "pass model.parameters()"
-        for name, p in _pairs(given if hasattr(given, "__iter__") else [given]):
+        several = hasattr(given, "__iter__") and getattr(given, "shape", None) != ()
+        for name, p in _pairs(given if several else [given]):  # type: ignore[list-item]
             label = name or getattr(p, "label", "")
             shown = f"parameter {len(found)}" + (f" ({label!r})" if label else "")
             if not (hasattr(p, "data") and hasattr(p, "grad")):

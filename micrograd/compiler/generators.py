@@ -82,6 +82,6 @@ def _place_of_draw(generator: Any, run: Callable[[], object]) -> str | None:
         run()
     finally:
         sys.setprofile(profiler)
-    if is_of_python:
-        return lines[0] if lines else None
-    return "" if _state(generator) != state else None
+    if _state(generator) == state:  # another thread drew, or the function seeds it
+        return None
+    return next(iter(lines), None) if is_of_python else ""

@@ -364,8 +364,8 @@ def _loaded(code: CodeType) -> dict[str, dict[str, None]]:
             if step.opname == "MATCH_CLASS":  # the names in `case Point(x=0)` are a constant
                 tuples = [c for c in code.co_consts if isinstance(c, tuple)]
                 names["attributes"].update((text, None) for c in tuples for text in c)
-        texts = [c for c in code.co_consts if isinstance(c, str) and c.isidentifier()]
-        names["texts"].update(dict.fromkeys(texts))
+        parts = [x for c in code.co_consts for x in (c if isinstance(c, tuple) else [c])]
+        names["texts"].update((x, None) for x in parts if isinstance(x, str) and x.isidentifier())
     return names
 
 

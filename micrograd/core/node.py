@@ -350,7 +350,7 @@ class Node:
         return format(self.item(), spec) if spec else repr(self)
 
     def __repr__(self) -> str:
-        return f"Value(data={self.data}, grad={self.grad})"
+        return f"Value(data={self.data!s}, grad={self.grad!s})"
 
     def __getstate__(self) -> object:
         if self._prev:
