@@ -7,7 +7,8 @@ import micrograd
 
 def words(text):
     """The lines of a card, without the codes that stand for special characters."""
-    return re.sub(r"#(\d+);", lambda code: chr(int(code[1])), text).split("<br>")
+    text = re.sub(r"#(\d+);", lambda code: chr(int(code[1])), text)
+    return text.replace("\xa0", " ").split("<br>")
 
 
 def picture(root, level="op", **options):
@@ -36,7 +37,7 @@ def boxes(root, level, **options):
     return [[word for word in card if not word.startswith(("data", "grad"))] for card in cards]
 
 
-def inputs(root, **options):
+def inputs(root, level="op", **options):
     """The names of the inputs, which have round cards."""
-    text = micrograd.mermaid(root, level="op", **options)
+    text = micrograd.mermaid(root, level=level, **options)
     return [words(name)[0] for name in re.findall(r'\(\["(.*?)<br>', text)]

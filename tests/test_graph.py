@@ -67,6 +67,7 @@ def test_parameters_and_inputs_of_a_module():
     x = [Value(1.0), Value(2.0)]
     given = {"Neuron": Neuron, "x": x, "model": model}
     assert inputs(model(x), names=given) == ["x[0]", "x[1]"]
+    assert len(inputs(MLP(40, [1])([1.0] * 40), names={})) == 40  # also without names
     assert {f"L{i}.n{j}.w1" for i, j in ((0, 0), (0, 1), (1, 0))} < {*names(model(x), names=given)}
 
 
