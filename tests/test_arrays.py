@@ -442,6 +442,8 @@ def test_a_value_beside_an_array_gives_an_array_of_values_in_both_orders():
         product.backward([1.0, 3.0])
     assert v.grad == 2 * (1.0 - 3.0)
     assert (x - v).data.tolist() == [-1.0, -3.0]
+    assert (v > x).tolist() == [True, True]
+    assert (v**x).data.tolist() == [2.0, 0.5]
     assert type(np.float64(2.0) * v) is type(np.tanh(v)) is Value
     with pytest.raises(TypeError, match="@"):
         v @ v

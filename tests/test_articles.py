@@ -387,27 +387,12 @@ def test_the_record_is_what_pytorch_learns():
 # ---- orders and cost
 
 
-def test_levels_and_orders_of_the_graph_of_the_essay():
-    demo = load("orders_and_cost")
-    loss = demo.essay_graph()
-    level_of = demo.levels(loss)
-    named = {node.label: level_of[node] for node in demo.variables(loss)}
-    assert named == {"a": 0, "b": 0, "c": 1, "d": 2, "e": 2, "f": 3, "g": 4, "loss": 5}
-    orders = [" ".join(node.label for node in order) for order in demo.topological_orders(loss)]
-    assert sorted(orders) == [
-        "a b c d e f g loss",
-        "a b c e d f g loss",
-        "b a c d e f g loss",
-        "b a c e d f g loss",
-    ]
-    assert demo.orders_by_trial(loss) == 4
-
-
 def test_every_order_gives_the_same_gradients_and_recursion_wrong_ones():
     demo = load("orders_and_cost")
     for order in demo.topological_orders(demo.essay_graph()):
         gradients = demo.gradients_along(order)
         assert (gradients["a"], gradients["b"], gradients["loss"]) == (-3, -3, 1)
+    assert demo.orders_by_trial(demo.essay_graph()) == 4
     assert demo.by_order() == -2
     assert demo.by_recursion() == -4
 
