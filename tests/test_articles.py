@@ -6,8 +6,6 @@ import json
 import random
 import re
 import struct
-import subprocess
-import sys
 from functools import partial
 from itertools import product
 
@@ -101,15 +99,8 @@ def test_from_graphs_to_digits(tmp_path):
 
 @pytest.mark.slow
 def test_without_scikit_learn_the_graphs_are_drawn(tmp_path):
-    hide = (
-        "import runpy, sys; sys.modules['sklearn'] = None; sys.path.insert(0, sys.argv[1]); "
-        "runpy.run_path(sys.argv.pop(1) + '/graphs_to_digits.py', run_name='__main__')"
-    )
-    process = subprocess.run(
-        [sys.executable, "-c", hide, str(DEMOS)], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert process.returncode == 0, process.stderr
-    assert "pip install scikit-learn" in process.stdout
+    out = run(tmp_path, "graphs_to_digits", without=["sklearn"])
+    assert "pip install scikit-learn" in out
     assert pictures(tmp_path) == VIEWS
 
 

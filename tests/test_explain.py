@@ -3,7 +3,6 @@
 import json
 import random
 import re
-import sys
 
 import pytest
 from browser import until
@@ -130,12 +129,6 @@ def test_what_is_refused():
     x._prev = (y,)
     with pytest.raises(ValueError, match="cycle"):
         explain(y)
-
-
-def test_without_numpy_tqdm_and_matplotlib(monkeypatch):
-    for name in ("numpy", "tqdm", "matplotlib", "graphviz", "pygraphviz"):
-        monkeypatch.setitem(sys.modules, name, None)
-    assert "<!doctype html>" in explain(*network()).html
 
 
 # ---- the same numbers as the engine

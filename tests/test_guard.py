@@ -515,10 +515,7 @@ def compiled_method(**attributes):
 
 @pytest.mark.parametrize(
     "attributes",
-    [
-        {"__eq__": lambda self, other: True, "__hash__": None},
-        {"__slots__": ("__weakref__", "w")},
-    ],
+    [{"__eq__": lambda self, other: True, "__hash__": None}, {"__slots__": ("__weakref__", "w")}],
     ids=["unhashable", "slotted with weak references"],
 )
 def test_objects_of_all_kinds_have_compiled_methods(attributes):

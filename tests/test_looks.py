@@ -3,8 +3,6 @@
 import json
 import random
 import re
-import subprocess
-import sys
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -293,26 +291,7 @@ def test_what_leads_to_a_layer_is_not_the_loss():
     assert [box[0] for box in boxes.values()] == ["x", "×", "tanh", "L0", "L1", "loss"]
 
 
-# ---- what is needed
-
-
-def test_drawings_need_no_numpy_no_matplotlib_and_no_tqdm():
-    code = """
-import sys
-for name in ("numpy", "matplotlib", "tqdm"):
-    sys.modules[name] = None
-from micrograd import MLP, Value, draw_dot, draw_network, mermaid
-model, x = MLP(2, [3, 1]), [Value(1.0), Value(2.0)]
-loss = (model(x) - 1.0) ** 2
-loss.backward()
-for level in ("op", "neuron", "layer", "array"):
-    draw_dot(loss, names=globals(), level=level, highlight=x, done=loss, parameters=x).pipe()
-draw_dot(loss, edges="derivatives")._repr_mimebundle_()
-draw_network(model, x).pipe()
-print(mermaid(loss)[:9])
-"""
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout == "flowchart\n"
+# ---- numbers that fit together
 
 
 def squared_error():

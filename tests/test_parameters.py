@@ -113,17 +113,6 @@ def test_a_numpy_number_assigned_to_data(kind):
     assert compiled([1.0, 2.0]).data == 3.0
 
 
-def test_where_on_a_parameter_finds_the_parameters_of_both_branches():
-    w, a, b = Value(1.0), Value(2.0), Value(3.0)
-
-    def function(x):
-        return where(w > 0, a * x, b * x * x) + 0 * w
-
-    compiled = assert_agrees(function, [w, a, b], [1.0, 2.0])
-    w.data, b.data = -1.0, 4.0
-    assert_agrees(function, [w, a, b], [1.0, 2.0], compiled=compiled)
-
-
 def test_no_traced_number_remains_in_a_branch_that_was_not_taken():
     w, a, b = Value(1.0), Value(2.0), Value(3.0)
     micrograd.compile(lambda x: where(w > 0, a, b) * w * x)([1.0, 2.0])
@@ -163,8 +152,7 @@ def test_20_steps_of_training_end_at_the_same_parameters(kind, arguments):
 
 
 @pytest.mark.parametrize(
-    ("kind", "arguments"),
-    [(SGD, {"lr": 0.1, "momentum": 0.9}), (Adam, {"lr": 0.05}), (AdamW, {})],
+    ("kind", "arguments"), [(SGD, {"lr": 0.1, "momentum": 0.9}), (Adam, {"lr": 0.05}), (AdamW, {})]
 )
 def test_an_optimizer_continues_when_its_parameters_change_storage(kind, arguments):
     xs, ys = rows(6, 2), [1.0, -1.0, 0.5] * 2
@@ -420,8 +408,7 @@ def test_a_storage_does_not_keep_models_alive():
 
 
 @pytest.mark.parametrize(
-    "constant",
-    [lambda w: w.data, lambda w: w.detach(), lambda w: no_grad()(lambda: w * 1.0)()],
+    "constant", [lambda w: w.data, lambda w: w.detach(), lambda w: no_grad()(lambda: w * 1.0)()]
 )
 def test_a_parameter_may_be_a_constant_for_another_shape(constant):
     w, v = Value(2.0), Value(3.0)

@@ -52,10 +52,6 @@ def test_an_argument_may_have_the_name_of_a_group():
     assert {"g0_2 -> g0", "parameters_2 -> g0"} <= {*arrows(dot)}
 
 
-def test_the_picture_is_the_same_each_time(loss):
-    assert draw_dot(loss).source == draw_dot(loss).source
-
-
 def test_an_unknown_direction_is_refused(loss):
     with pytest.raises(ValueError, match="rankdir"):
         draw_dot(loss, rankdir="XY")

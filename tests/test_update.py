@@ -130,8 +130,7 @@ def test_a_method_that_is_replaced_on_the_optimizer_is_called(executor, name):
 
 
 @pytest.mark.parametrize(
-    ("owner", "name"),
-    [(SGD, "step"), (Optimizer, "step"), (SGD, "zero_grad"), (SGD, "_update")],
+    ("owner", "name"), [(SGD, "step"), (Optimizer, "step"), (SGD, "zero_grad"), (SGD, "_update")]
 )
 def test_a_method_that_is_replaced_on_the_class_is_called(executor, owner, name, monkeypatch):
     parameters, loss = model_and_loss(executor)
