@@ -389,31 +389,19 @@ def test_equality_of_arrays_compares_numbers_and_that_of_single_values_nodes():
 
 
 @pytest.mark.parametrize(
-    "write",
+    ("write", "message"),
     [
-        lambda v: v.grad.__setitem__(slice(None), 0.0),
-        lambda v: v.data.__setitem__(0, v.data[0] - 5),
-        lambda v: v.data[0].__setitem__(1, 3.0),
+        (lambda v: v.grad.__setitem__(slice(None), 0.0), r"A\.grad = 0"),
+        (lambda v: v.data.__setitem__(0, v.data[0] - 5), r"A\.grad = 0"),
+        (lambda v: v.data[0].__setitem__(1, 3.0), r"A\.grad = 0"),
+        (lambda v: v.grad.fill(0), "read-only"),
+        (lambda v: np.add(v.data, 1, out=v.data), "read-only"),
+        (lambda v: np.clip(v.grad, -1, 1, out=v.grad), "read-only"),
     ],
 )
-def test_writing_into_a_copy_of_the_numbers_is_refused_and_names_the_way_that_works(write):
+def test_writing_into_a_copy_of_the_numbers_is_refused(write, message):
     v = values([[1.0, 2.0]])
-    with pytest.raises(ValueError, match=r"A\.grad = 0"):
-        write(v)
-    assert v.data.tolist() == [[1.0, 2.0]]
-
-
-@pytest.mark.parametrize(
-    "write",
-    [
-        lambda v: v.grad.fill(0),
-        lambda v: np.add(v.data, 1, out=v.data),
-        lambda v: np.clip(v.grad, -1, 1, out=v.grad),
-    ],
-)
-def test_numpys_functions_cannot_write_into_a_copy(write):
-    v = values([[1.0, 2.0]])
-    with pytest.raises(ValueError, match="read-only"):
+    with pytest.raises(ValueError, match=message):
         write(v)
     assert v.data.tolist() == [[1.0, 2.0]]
 

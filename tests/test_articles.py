@@ -163,33 +163,6 @@ def test_orders_and_cost(tmp_path):
     assert pictures(tmp_path) == {"orders.svg", "cost.png"}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "options", "message"),
-    [
-        ("original_demo", ["--out-dir", "nowhere"], "an existing folder, got 'nowhere'"),
-        ("graphs_to_digits", ["--epochs", "0"], "a whole number of at least 1, got '0'"),
-        ("orders_and_cost", ["--largest", "many"], "a whole number of at least 1, got 'many'"),
-    ],
-)
-def test_options_that_make_no_sense_are_refused(name, options, message, tmp_path):
-    assert message in run(tmp_path, name, *options, code=2)
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "options", "message"),
-    [
-        ("graphs_to_digits", ["--mnist", "nowhere"], "No such file or directory: 'nowhere'"),
-        ("orders_and_cost", ["--largest", "10"], "at least 2000 nodes, got 10"),
-    ],
-)
-def test_what_cannot_be_done_is_said_before_anything_is_drawn(name, options, message, tmp_path):
-    assert message in run(tmp_path, name, *options, code=1)
-    assert not list(tmp_path.iterdir())
-
-
 # ---- the original
 
 

@@ -74,19 +74,25 @@ def test_digits_says_how_to_get_scikit_learn(tmp_path):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("circle", ["--epochs", "0"], "--epochs and --largest at least 1"),
-        ("circle", ["--out", "nowhere/circle.png"], "its folder does not exist"),
-        ("backward_gif", ["--out", "film.png"], "expected one of the endings .gif"),
-        ("digits", ["--images", "1438"], "expected --images from 20 to 1437 (the others"),
-        ("digits", ["--epochs", "0", "--eager"], "expected --epochs of at least 1, got 0"),
-        ("digits", ["--splits", "0"], "expected --splits of at least 1, got 0"),
-        ("digits", ["--out", "digits.docx"], "expected one of the endings"),
+        ("circle", "--epochs 0", "--epochs and --largest at least 1"),
+        ("circle", "--out nowhere/circle.png", "its folder does not exist"),
+        ("backward_gif", "--out film.png", "expected one of the endings .gif"),
+        ("digits", "--images 1438", "expected --images from 20 to 1437 (the others"),
+        ("digits", "--epochs 0 --eager", "expected --epochs of at least 1, got 0"),
+        ("digits", "--splits 0", "expected --splits of at least 1, got 0"),
+        ("digits", "--out digits.docx", "expected one of the endings"),
+        ("original_demo", "--out-dir nowhere", "an existing folder, got 'nowhere'"),
+        ("graphs_to_digits", "--epochs 0", "a whole number of at least 1, got '0'"),
+        ("graphs_to_digits", "--mnist nowhere", "No such file or directory: 'nowhere'"),
+        ("orders_and_cost", "--largest many", "a whole number of at least 1, got 'many'"),
+        ("orders_and_cost", "--largest 10", "at least 2000 nodes, got 10"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(name, options, message, tmp_path):
     if name == "digits":
         pytest.importorskip("sklearn")
-    assert message in run(tmp_path, name, *options, code=2)
+    code = 1 if options in ("--mnist nowhere", "--largest 10") else 2
+    assert message in run(tmp_path, name, *options.split(), code=code)
     assert not list(tmp_path.iterdir())
 
 
