@@ -34,6 +34,7 @@ def test_the_methods_of_other_numbers_are_called():
     assert where(HasMethods(), 1, 2) == "called where on 1 and 2"
     assert take([7, 8], HasMethods()) == "called take on [7, 8]"
     assert exp(Decimal(0)) == Decimal(1)
+    assert exp(np.int64(0)) == exp(np.float32(0.0)) == 1.0
     for name, function in {"tanh": tanh, "sin": sin}.items():
         with pytest.raises(TypeError, match=f"{name} is not defined for"):
             function(HasMethods())

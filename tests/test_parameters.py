@@ -47,6 +47,7 @@ def test_they_are_the_same_objects_as_before():
     assert graph._prev == (a, b)
     assert isinstance(a, Value)
     assert type(a).__name__ == "Value"
+    assert type(type(a)(2.0)) is Value
     assert (a.label, a.m, repr(b)) == ("a", "mine", "Value(data=2.0, grad=0.0)")
     a.data, b.grad = 7, True
     a.data -= 0.5

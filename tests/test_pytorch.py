@@ -209,7 +209,7 @@ COVERED = {  # the first cell of each row: its test above; drawings have no coun
     "`model.parameters()`, `named_parameters()`, `state_dict()`": test_parameters_and_their_order,
     "`optim.SGD(model.parameters(), lr=0.1)`, `Adam`, `AdamW`": test_optimizers,
     "`model(X)`, `cross_entropy(model(X), y)` for a batch": test_a_batch,
-    "`values(...)` with `data`, `grad`, `backward(upstream)`": test_an_array,
+    "`values(...)` with `data`, `grad`, `backward(gradient)`": test_an_array,
     "`no_grad()`, `x.detach()`": test_pausing_and_detaching,
     "`jvp`, `vjp`, `jacobian`, `hessian`": test_derivatives,
 }

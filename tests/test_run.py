@@ -174,7 +174,7 @@ def test_errors_of_the_engine_on_a_parameter_become_results_of_ieee_arithmetic(f
 )
 def test_conventions_at_kinks(function, x):
     w = Value(0.0)
-    assert_agrees(lambda x: function(w + x), [w], [x])
+    assert_agrees(lambda x: function(w + +x), [w], [x])
     assert_agrees(lambda x: function(w + x), [w], [x, x + 1, x, x + 0.5])
 
 
