@@ -355,17 +355,6 @@ def test_the_graph_of_a_model_goes_away_with_its_last_result(build):
         gc.enable()
 
 
-@pytest.mark.slow
-def test_a_deep_recurrent_network_goes_away_without_recursion():
-    cell = Neuron(1, activation="tanh")
-    h = Value(0.5)
-    for _ in range(20_000):
-        h = cell([h])
-    h.backward()
-    del h
-    assert cell.b.grad != 0
-
-
 # ---- batches
 
 

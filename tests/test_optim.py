@@ -112,13 +112,6 @@ def test_defaults_are_pytorchs():
         assert {key: getattr(ours, key) for key in shared} == {key: theirs[key] for key in shared}
 
 
-def test_zero_grad_resets():
-    p = Value(1.0)
-    p.grad = 3.0
-    SGD([p]).zero_grad()
-    assert p.grad == 0
-
-
 def test_plain_gradient_descent_is_exact_on_fractions():
     p = Value(Fraction(1, 3))
     p.grad = Fraction(1, 2)
