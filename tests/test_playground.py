@@ -97,7 +97,7 @@ def trained(model, X, labels, loss_of, targets, optimizer, steps=20):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    return [p.data for p in model.parameters()]
+    return [p.data for p in optimizer.parameters]
 
 
 def after(opened, folder, page, steps):
@@ -151,13 +151,9 @@ def test_a_curve_trains_as_in_python(tmp_path, opened, kind, loss):
         shown.keyboard.press("Tab")
         shown.evaluate("page.train(20)")
         found = shown.evaluate("page.numbers()")
-    optimizer = SGD(parameters, lr=0.1)
-    for _ in range(20):
-        mean = sum(loss(called([x]), y) for x, y in zip(xs, ys, strict=True)) / len(xs)
-        optimizer.zero_grad()
-        mean.backward()
-        optimizer.step()
-    assert found == pytest.approx([p.data for p in parameters], rel=1e-12)
+    points, optimizer = [[x] for x in xs], SGD(parameters, lr=0.1)
+    expected = trained(called, points, ys, loss, float, optimizer)
+    assert found == pytest.approx(expected, rel=1e-12)
 
 
 def test_what_is_detached_is_right_for_large_scores(tmp_path, opened):
@@ -220,9 +216,8 @@ def test_a_network_made_larger_on_the_page_is_the_one_python_makes(tmp_path, ope
     model = MLP(2, [4, 4, 1], activation="tanh")
     for p, number in zip(model.parameters(), before, strict=True):
         p.data = number
-    optimizer = SGD(model.parameters(), lr=0.3)
-    expected = trained(model, X, Y, binary_cross_entropy_with_logits, int, optimizer, steps=5)
-    assert found == pytest.approx(expected, rel=1e-12)
+    loss, optimizer = binary_cross_entropy_with_logits, SGD(model.parameters(), lr=0.3)
+    assert found == pytest.approx(trained(model, X, Y, loss, int, optimizer, steps=5), rel=1e-12)
 
 
 # ---- the file
