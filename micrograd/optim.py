@@ -365,7 +365,7 @@ class Parameters:
         found: dict[int, tuple[str, Any]] = {}  # the key is the id
         fix = "pass model.parameters()"
         several = hasattr(given, "__iter__") and getattr(given, "shape", None) != ()
-        for name, p in _pairs(given if several else [given]):  # type: ignore[list-item]
+        for name, p in _pairs(given if several else [given]):
             label = name or getattr(p, "label", "")
             shown = f"parameter {len(found)}" + (f" ({label!r})" if label else "")
             if not (hasattr(p, "data") and hasattr(p, "grad")):

@@ -50,6 +50,40 @@ def opened(browser, path, width=1280, height=800, hash="", **options):
         context.close()
 
 
+def until(page, expression):
+    """Waits until it is true. (Playwright's own wait evaluates text, which pages forbid.)"""
+    for _ in range(500):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(20)
+    pytest.fail(f"waited in vain for {expression}; the page says: {page.inner_text('body')[:2000]}")
+
+
+def colours(page, canvas):
+    """The number of colours on a canvas."""
+    return page.evaluate(
+        """(selector) => {
+          const canvas = document.querySelector(selector), context = canvas.getContext("2d");
+          const {data} = context.getImageData(0, 0, canvas.width, canvas.height);
+          return new Set(new Uint32Array(data.buffer)).size;
+        }""",
+        canvas,
+    )
+
+
+def assert_print_is_light(page, shown, hidden):
+    """On paper a dark page is light and shows these parts, without those; then it is dark again."""
+    ink = "theme.ink"
+    assert page.evaluate(ink) == "#e8eaed"
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(ink) == "#1b1f24"
+    page.emulate_media(media="print")
+    assert [page.is_visible(part) for part in (*shown, hidden)] == [True] * len(shown) + [False]
+    page.emulate_media(media="screen")
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(ink) == "#e8eaed"
+
+
 LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -23,15 +24,45 @@ def load(name):
     return module
 
 
-def run(folder, name, *options, code=0):
-    """What a demo prints, run from another folder, where any warning ends it."""
+def run(folder, name, *options, code=0, without=()):
+    """What a demo prints, run from another folder, where any warning ends it.
+
+    Modules in `without` are hidden from it.
+    """
+    program = "import runpy, sys; sys.path.insert(0, sys.argv[1]); "
+    program += "".join(f"sys.modules[{module!r}] = None; " for module in without)
+    program += f"runpy.run_path(sys.argv.pop(1) + '/{name}.py', run_name='__main__')"
+    command = ["-c", program, str(DEMOS)] if without else [str(DEMOS / f"{name}.py")]
     environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONWARNINGS": "error"}
     process = subprocess.run(
-        [sys.executable, str(DEMOS / f"{name}.py"), *options],
+        [sys.executable, *command, *options],
         cwd=folder, env=environment, capture_output=True, text=True,
     )  # fmt: skip
     assert process.returncode == code, process.stderr
     return process.stdout if code == 0 else process.stderr
+
+
+def interrupted(folder, name, *options):
+    """What a demo prints, and its messages, if Ctrl-C ends its training."""
+    program = (  # in a background job the signal would be ignored
+        "import runpy, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
+        f"sys.argv[0] = {str(DEMOS / name)!r} + '.py';"
+        "runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    environment = os.environ | {"PYTHONIOENCODING": "utf-8"}
+    with subprocess.Popen(
+        [sys.executable, "-c", program, *options],
+        cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        seen = b""
+        while b"loss" not in seen:
+            part = os.read(process.stderr.fileno(), 1000)
+            assert part, seen
+            seen += part
+        process.send_signal(signal.SIGINT)
+        out, rest = process.communicate()
+    assert process.returncode == 0, rest
+    return out.decode(), rest.decode()
 
 
 def rows_of(out):

@@ -128,17 +128,3 @@ def test_other_endings_are_refused_with_those_that_can_be(tmp_path, name):
     with pytest.raises(ValueError, match=r"expected one of the endings \.gif \.html \.htm$"):
         plot.animate(lambda P: P[:, 0], X, Y).save(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
-    path = tmp_path / "training.html"
-    path.write_text("old")
-
-    def full(source, target):
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr("os.replace", full)
-    with pytest.raises(OSError, match="no space left"):
-        trained(1).save(path)
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]

@@ -6,12 +6,13 @@ from fractions import Fraction
 import pytest
 
 from micrograd import Value
-from micrograd.draw.cards import card
 
 
 def text(value):
     """The words and numbers of a card."""
-    return re.findall(r">([^<>]+)<", re.sub("<style>.*?</style>", "", card(value), flags=re.S))
+    return re.findall(
+        r">([^<>]+)<", re.sub("<style>.*?</style>", "", value._repr_html_(), flags=re.S)
+    )
 
 
 def test_a_card_has_the_name_the_formula_and_both_numbers():
@@ -47,7 +48,7 @@ def test_numbers_of_any_kind_and_hostile_labels():
     assert text(Value(Fraction(2, 3)))[1] == "2/3"
     assert text(Value(Value(2.0)))[1] == "2"
     assert "nan" in text(Value(float("nan")))
-    assert "<script>" not in card(Value(1.0, label="<script>"))
+    assert "<script>" not in Value(1.0, label="<script>")._repr_html_()
     odd = Value(1.0)
     odd.label, odd.grad = None, "no number"
     assert text(odd) == ["data", "1", "grad", "no number"]
@@ -57,5 +58,5 @@ def test_jupyter_chooses_the_card_and_a_terminal_the_repr():
     formatters = pytest.importorskip("IPython.core.formatters")
     data, _ = formatters.DisplayFormatter().format(Value(2.0, label="x"))
     assert data["text/plain"] == "Value(data=2.0, grad=0)"
-    assert data["text/html"] == card(Value(2.0, label="x"))
+    assert data["text/html"] == Value(2.0, label="x")._repr_html_()
     assert "prefers-color-scheme:dark" in data["text/html"]

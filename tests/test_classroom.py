@@ -68,10 +68,7 @@ def test_the_student_has_the_name_of_the_file_or_folder_in_the_folder_of_the_cla
     assert whose(tmp_path, "ben", "hal", "./ben") == {
         "ben/work/my_engine.py": "ben", "hal": "hal"
     }  # fmt: skip
-    assert whose(tmp_path, "nobody.py", "x" * 300) == {
-        "nobody.py": "nobody",
-        "x" * 300: "x" * 300,
-    }
+    assert whose(tmp_path, "nobody.py", "x" * 300) == {"nobody.py": "nobody", "x" * 300: "x" * 300}
 
 
 @pytest.mark.parametrize(

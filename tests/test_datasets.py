@@ -9,14 +9,7 @@ import numpy as np
 import pytest
 
 from micrograd import datasets
-from micrograd.datasets import (
-    blobs,
-    circles,
-    linear_regression,
-    moons,
-    read_csv,
-    spirals,
-)
+from micrograd.datasets import blobs, circles, linear_regression, moons, read_csv, spirals
 
 CLASSES = {moons: 2, circles: 2, spirals: 2, blobs: 3}
 

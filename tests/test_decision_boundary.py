@@ -6,7 +6,6 @@ import os
 import random
 import re
 import runpy
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from demo_scripts import interrupted
 from PIL import Image
 from sampling import thinned
 
@@ -164,25 +164,11 @@ def test_an_untrained_network_is_drawn(tmp_path):
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent in another way")
 def test_ctrl_c_keeps_what_has_been_learned_and_draws(tmp_path):
-    program = (
-        "import runpy, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
-        f"sys.argv[0] = {str(DEMO)!r}; runpy.run_path(sys.argv[0], run_name='__main__')"
-    )
-    arguments = [*SMALL, "--steps", "1000000", "--animate", "a.html"]
-    with subprocess.Popen(
-        [sys.executable, "-c", program, *arguments],
-        cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as process:  # fmt: skip
-        seen = b""
-        while b"loss" not in seen:
-            part = os.read(process.stderr.fileno(), 1000)
-            assert part, seen
-            seen += part
-        process.send_signal(signal.SIGINT)
-        out, rest = process.communicate()
-    result = subprocess.CompletedProcess([], process.returncode, out.decode(), rest.decode())
+    options = [*SMALL, "--steps", "1000000", "--animate", "a.html"]
+    out, err = interrupted(tmp_path, "decision_boundary", *options)
+    result = subprocess.CompletedProcess([], 0, out, err)
     assert_drawn(result, "decision_boundary.png", 20)
-    steps = int(re.search(r"\nstopped after ([1-9]\d*) steps\n", result.stderr)[1])
+    steps = int(re.search(r"\nstopped after ([1-9]\d*) steps\n", err)[1])
     page = (tmp_path / "a.html").read_text()
     recorded = int(re.search(r'"steps":\[[\d,]*?(\d+)\]', page)[1])
     assert steps <= recorded <= steps + 1  # it may come between recording and taking a step
@@ -190,13 +176,7 @@ def test_ctrl_c_keeps_what_has_been_learned_and_draws(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "mode",
-    [
-        [],
-        ["--eager"],
-    ],
-)
+@pytest.mark.parametrize("mode", [[], ["--eager"]])
 def test_training_that_diverges_is_reported_without_a_traceback(tmp_path, mode):
     result = run(tmp_path, *SMALL, "--lr", "1e300", "--steps", "9", *mode)
     assert result.returncode == 1

@@ -1,12 +1,10 @@
 """Worked examples: each demo runs as a script, and its heart agrees with its reference."""
 
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
-from demo_scripts import DEMOS, load, run, striped_images
+from demo_scripts import load, run, striped_images
 from matplotlib.contour import ContourSet
 from PIL import Image
 
@@ -67,37 +65,34 @@ def confusion_of(out):
 
 
 @pytest.mark.slow
-def test_digits_says_how_to_get_scikit_learn():
-    hide = (
-        "import runpy, sys; sys.modules['sklearn'] = None; "
-        "runpy.run_path(sys.argv.pop(), run_name='__main__')"
-    )
-    process = subprocess.run(
-        [sys.executable, "-c", hide, str(DEMOS / "digits.py")], capture_output=True, text=True
-    )
-    assert process.returncode == 1
-    assert process.stderr == (
-        'digits.py needs scikit-learn for its images: pip install -e ".[demos]"\n'
-    )
+def test_digits_says_how_to_get_scikit_learn(tmp_path):
+    said = run(tmp_path, "digits", code=1, without=["sklearn"])
+    assert said == 'digits.py needs scikit-learn for its images: pip install -e ".[demos]"\n'
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("circle", ["--epochs", "0"], "--epochs and --largest at least 1"),
-        ("circle", ["--out", "nowhere/circle.png"], "its folder does not exist"),
-        ("backward_gif", ["--out", "film.png"], "expected one of the endings .gif"),
-        ("digits", ["--images", "1438"], "expected --images from 20 to 1437 (the others"),
-        ("digits", ["--epochs", "0", "--eager"], "expected --epochs of at least 1, got 0"),
-        ("digits", ["--splits", "0"], "expected --splits of at least 1, got 0"),
-        ("digits", ["--out", "digits.docx"], "expected one of the endings"),
+        ("circle", "--epochs 0", "--epochs and --largest at least 1"),
+        ("circle", "--out nowhere/circle.png", "its folder does not exist"),
+        ("backward_gif", "--out film.png", "expected one of the endings .gif"),
+        ("digits", "--images 1438", "expected --images from 20 to 1437 (the others"),
+        ("digits", "--epochs 0 --eager", "expected --epochs of at least 1, got 0"),
+        ("digits", "--splits 0", "expected --splits of at least 1, got 0"),
+        ("digits", "--out digits.docx", "expected one of the endings"),
+        ("original_demo", "--out-dir nowhere", "an existing folder, got 'nowhere'"),
+        ("graphs_to_digits", "--epochs 0", "a whole number of at least 1, got '0'"),
+        ("graphs_to_digits", "--mnist nowhere", "No such file or directory: 'nowhere'"),
+        ("orders_and_cost", "--largest many", "a whole number of at least 1, got 'many'"),
+        ("orders_and_cost", "--largest 10", "at least 2000 nodes, got 10"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(name, options, message, tmp_path):
     if name == "digits":
         pytest.importorskip("sklearn")
-    assert message in run(tmp_path, name, *options, code=2)
+    code = 1 if options in ("--mnist nowhere", "--largest 10") else 2
+    assert message in run(tmp_path, name, *options.split(), code=code)
     assert not list(tmp_path.iterdir())
 
 

@@ -707,6 +707,12 @@ def test_a_derivative_in_a_loss_is_part_of_its_graph(of, by_w, by_x):
     assert w.grad == pytest.approx(by_w, abs=1e-12)
 
 
+def test_the_tangent_of_a_jvp_may_be_a_value():
+    w = Value(3.0)
+    jvp(lambda a: a * a, [2.0], [w]).backward()
+    assert w.grad == 4.0
+
+
 def test_results_are_plain_numbers_if_no_value_was_read():
     for f in (
         lambda x: Value(2.0) * x,
@@ -716,6 +722,7 @@ def test_results_are_plain_numbers_if_no_value_was_read():
         assert type(derivative(f, 2.0)) is float
         assert type(derivative(f, 2.0, order=2)) is float
     third = Fraction(1, 3)
+    assert derivative(lambda x: x.maximum(third), third) == Fraction(1, 2)
     assert [*map(type, gradient(lambda x, y: (x - 1).relu() + y, [third, third]))] == [Fraction] * 2
 
 

@@ -1,4 +1,4 @@
-"""Drawings. `python tests/test_draw.py` rewrites the snapshots; then look at the diff."""
+"""Drawings: what one sees in the SVG, whatever the DOT text looks like."""
 
 import gc
 import math
@@ -9,7 +9,6 @@ import xml.etree.ElementTree as ET
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Number
-from pathlib import Path
 
 import graphviz
 import pytest
@@ -25,31 +24,9 @@ from micrograd.draw.tokens import COLOURS, LIGHT, largest, line, shade
 from micrograd.engine import Value, topological_order
 from micrograd.nn import MLP, Activation, Layer, Linear, Neuron, Sequential
 
-SNAPSHOTS = Path(__file__).parent / "snapshots"
 TIMES = "\N{MULTIPLICATION SIGN}"
 POSITIVE, NEGATIVE = LIGHT["positive"], LIGHT["negative"]
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-def difference():
-    a, b = Value(2.0), Value(0.5)
-    return draw_dot(a - b, names={"a": a, "b": b})
-
-
-def square_downwards():
-    x = Value(3.0, label="x")
-    y = x * x
-    y.backward()
-    return draw_dot(y, rankdir="TB", format="png")
-
-
-def neuron():
-    neuron = Neuron(2, activation="tanh")
-    neuron.w[0].data, neuron.w[1].data, neuron.b.data = -3.0, 1.0, 6.88
-    x = [Value(2.0), Value(0.0)]
-    loss = (neuron(x) - 1.0) ** 2
-    loss.backward()
-    return draw_dot(loss, names=locals())
 
 
 def small_network():
@@ -63,38 +40,6 @@ def small_network():
     return {"model": model, "x": x, "loss": loss}
 
 
-def neuron_level():
-    names = small_network()
-    return draw_dot(names["loss"], names=names, level="neuron")
-
-
-def layer_level():
-    names = small_network()
-    return draw_dot(names["loss"], names=names, level="layer")
-
-
-def network_with_outputs():
-    names = small_network()
-    return draw_network(names["model"], names["x"])
-
-
-def forward_mode():
-    x, y = Value(2.0, label="x"), Value(3.0, label="y")
-    return draw_dot(3 * x**2 + x * y, edges="derivatives", tangents={x: 1.0})
-
-
-PROGRAMS = (
-    *(difference, square_downwards, neuron),
-    *(neuron_level, layer_level, network_with_outputs, forward_mode),
-)
-
-
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
-def test_the_dot_text_is_as_it_was(program):
-    snapshot = SNAPSHOTS / f"{program.__name__}.gv"
-    assert program().source == snapshot.read_text(encoding="utf-8")
-
-
 def texts(dot):
     """The texts of the drawing, in the order of the SVG."""
     svg = ET.fromstring(dot.pipe(format="svg", encoding="utf-8"))
@@ -103,11 +48,6 @@ def texts(dot):
 
 def edges(dot):
     return re.findall(r"^\t(\w+) -> (\S+)$", dot.source, re.MULTILINE)
-
-
-def card(dot, name):
-    """The line of the DOT text that declares a node."""
-    return next(line for line in dot.source.splitlines() if line.startswith(f"\t{name} ["))
 
 
 @pytest.fixture(autouse=True)
@@ -200,35 +140,13 @@ def test_numbers_have_four_significant_digits(x, text):
     assert number(x) == text.replace("-", MINUS)
 
 
-def test_a_rounding_error_is_drawn_as_the_number_that_it_is():
-    y = Value(0.1) + 0.2 - 0.3
-    y.backward()
-    shown = re.findall(">([^<>]+)<", card(draw_dot(y), "v4"))
-    assert shown == [MINUS, "data", f"5.551e{MINUS}17", "grad", "1"]
-
-
-def test_small_numbers_beside_large_ones_stay_visible():
+def test_small_numbers_stay_visible_and_no_rounding_error_is_hidden():
     tiny = Value(1e-17)
-    y = 1.0 / (tiny * 3.2e8)
+    y = 1.0 / (tiny * 3.2e8) + (Value(0.1) + 0.2 - 0.3)
     y.backward()
-    dot = draw_dot(y)
-    assert f">1e{MINUS}17<" in card(dot, "v1")
-    assert f">3.2e{MINUS}9<" in card(dot, "v3")
-    assert ">1<" in card(dot, "v4")
-
-
-def test_very_small_numbers_stay_visible():
-    y = Value(1e-20) + Value(2e-20)
-    y.backward(1e-30)
-    assert f">3e{MINUS}20<" in card(draw_dot(y), "v2")
-    assert f">1e{MINUS}30<" in card(draw_dot(y), "v0")
-
-
-def test_a_small_gradient_stays_visible():
-    x = Value(1.0)
-    y = x * 3.2e-9
-    y.backward()
-    assert f">3.2e{MINUS}9<" in card(draw_dot(y), "v0")
+    tiny.grad = 3e-30
+    expected = {"1e-17", "3.2e-9", "5.551e-17", "3e-30", "3.125e8", "1"}
+    assert {text.replace("-", MINUS) for text in expected} <= set(texts(draw_dot(y)))
 
 
 @pytest.mark.parametrize(
@@ -295,12 +213,16 @@ def test_clear_errors():
         draw_dot(y, names=["y"])
 
 
-def test_a_graph_too_large_to_lay_out_is_drawn_by_its_parts():
+def test_a_graph_too_large_to_lay_out_is_drawn_by_its_parts_and_says_so():
     x = Value(1.0)
     for _ in range(LARGEST):
         x = -x
-    assert draw_dot(x).source.count("\tb") < 50
+    leaves = [Value(1.0) for _ in range(100)]
+    many_arrows = Value(1.0, [Value(1.0, leaves, "f") for _ in range(100)], "g")
+    for root in (x, many_arrows):
+        assert draw_dot(root).source.count("->") < 150
     assert "too large for level" in draw_dot(x, level="op").source
+    assert "too large" not in draw_dot(-Value(1.0), level="op").source
 
 
 def tangle(size):
@@ -318,26 +240,20 @@ def chain(size):
     return x
 
 
-def wide_sum(size):
-    return sum((Value(float(i)) for i in range(size // 2)), Value(0.0))
-
-
 def network(size):
     out = MLP(2, [16, 16, 1])([Value(1.0), Value(-1.0)])
     return out + chain(size - 980)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("program", [chain, wide_sum, network])
+@pytest.mark.parametrize("program", [chain, network])
 def test_a_graph_of_a_thousand_nodes_is_drawn(program):
     root = program(1000)
     root.backward()
     dot = draw_dot(root, level="op")
     svg = dot.pipe(encoding="utf-8")
-    nodes = dot.source.count("[label=<")
-    assert nodes >= 1000
-    assert svg.count('class="node"') == nodes
-    assert svg.count('class="edge"') == len(edges(dot))
+    assert svg.count('class="node"') >= 1000
+    assert svg.count('class="edge"') == len(arrows(dot))
 
 
 def rules(dot):
@@ -383,28 +299,17 @@ def test_deep_graphs_with_arrows_all_the_way_are_drawn():
     assert draw_dot(tangle(2000)).pipe().startswith(b"<?xml")
 
 
-def test_mermaid_text_of_a_neuron():
+def test_mermaid_shows_names_kinds_numbers_and_the_order_of_operands():
     neuron = Neuron(1, activation="tanh")
     neuron.w[0].data, neuron.b.data = 2.0, -0.5
     x = Value(1.0, label="x")
-    assert micrograd.mermaid(neuron(x) - 1, names={"n": neuron}).splitlines() == [
-        "flowchart LR",
-        f'    v0["b<br>data {MINUS}0.5<br>grad •"]',
-        '    v1["w0<br>data 2<br>grad •"]',
-        '    v2(["x<br>data 1<br>grad •"])',
-        f'    v3["{TIMES}<br>data 2<br>grad •"]',
-        '    v4["+<br>data 1.5<br>grad •"]',
-        '    v5["tanh<br>data 0.9051<br>grad •"]',
-        '    v6("1")',
-        f'    v7[["{MINUS}<br>data {MINUS}0.09485<br>grad •"]]',
-        "    v1 --> v3",
-        "    v2 --> v3",
-        "    v0 --> v4",
-        "    v3 --> v4",
-        "    v4 --> v5",
-        "    v5 -->|1| v7",
-        "    v6 -->|2| v7",
-    ]
+    text = micrograd.mermaid(neuron(x) - 1, names={"n": neuron})
+    assert text.startswith("flowchart LR\n")
+    for part in (
+        f'["b<br>data {MINUS}0.5<br>grad •"]', '(["x<br>data 1<br>grad •"])', '("1")',
+        f'[["{MINUS}<br>data {MINUS}0.09485<br>grad •"]]', "v5 -->|1| v7", "v6 -->|2| v7",
+    ):  # fmt: skip
+        assert text.count(part) == 1
 
 
 def test_mermaid_escapes_labels():
@@ -436,12 +341,6 @@ def test_an_operation_without_a_name_can_be_drawn(op, label):
     drawing = draw_dot(Value(6.0, (a, b), op, label)).pipe(encoding="utf-8")
     assert drawing.count('class="edge"') == 2
     assert ">6<" in drawing
-
-
-def test_too_many_arrows_are_drawn_by_parts():
-    leaves = [Value(1.0) for _ in range(100)]
-    root = Value(1.0, [Value(1.0, leaves, "f") for _ in range(100)], "g")
-    assert draw_dot(root).source.count(" -> ") < 150
 
 
 # ---- neurons, layers and networks
@@ -500,20 +399,11 @@ def test_what_the_levels_show():
     neurons = texts(draw_dot(names["loss"], names=names, level="neuron"))
     assert {"L0.n1", "tanh", "linear", "x[0]"} <= set(neurons)
     assert any("lines are weights" in text for text in neurons)
+    assert not {TIMES, "w0", "b"} & set(neurons)  # operations inside a neuron have no cards
     layers = texts(draw_dot(names["loss"], names=names, level="layer"))
     assert {"x", "L0", "tanh", "2 → 2", "L1", "linear", "2 → 1"} <= set(layers)
     batch = sum(names["model"](x) for x in ([1.0, 2.0], [3.0, 4.0]))
     assert texts(draw_dot(batch, level="layer")).count("2 examples") == 2
-
-
-def test_operations_inside_a_neuron_have_no_cards():
-    names = small_network()
-    dot = draw_dot(names["loss"], names=names, level="neuron")
-    order = topological_order(names["loss"])
-    outside = {f"v{i}" for i, v in enumerate(order) if v in names["x"] or i >= len(order) - 3}
-    assert set(re.findall(r"^\t(\w+) \[", dot.source, re.M)) == {
-        *("graph", "node", "edge", "b2", "b4", "b5"), *outside,
-    }  # fmt: skip
 
 
 def test_derivatives_through_a_neuron():
@@ -561,23 +451,6 @@ def test_tangents_instead_of_gradients():
             draw_dot(f, tangents=wrong)
 
 
-def training_loss(examples, model):
-    return sum((model([i / examples, 0.5]) - 1.0).relu() for i in range(examples))
-
-
-@pytest.mark.parametrize(("examples", "first"), [(2, "v0"), (8, "b0")])
-@pytest.mark.slow
-def test_a_graph_too_large_for_its_level_is_drawn_by_parts_and_says_so(examples, first):
-    model = MLP(2, [16, 16, 1])
-    loss = training_loss(examples, model)
-    loss.backward()
-    looks = {"edges": "derivatives" if examples == 2 else "plain"}
-    dot = draw_dot(loss, names={"model": model}, level="op", **looks)
-    caption = "too large for level 'op': drawn by parts"
-    assert (caption in dot.source.replace("&#x27;", "'")) is (examples == 8)
-    assert f"\t{first} [" in dot.source
-
-
 def test_a_level_that_does_not_exist():
     model = MLP(2, [2, 1])
     with pytest.raises(ValueError, match="level 'neurons' is not a function that was called"):
@@ -597,7 +470,7 @@ def test_layers_in_a_circle_are_drawn():
 @pytest.mark.parametrize(
     "label", ['"<b>&', "{a|b}", "\\N \\", "عربي", "x" * 200, "a\nb", "]]>", "\0", "\ud800"]
 )
-def test_hostile_names_of_models_do_no_harm(label, level):
+def test_hostile_names_of_models_are_text(label, level):
     model = MLP(1, [2, 1])
     svg = ET.fromstring(draw_dot(model([1.0]), names={label: model}, level=level).pipe())
     tooltips = [a.get("{http://www.w3.org/1999/xlink}title") for a in svg.iter(f"{SVG}a")]
@@ -666,7 +539,6 @@ def test_circles_show_the_outputs_of_their_neurons():
     assert any(text.startswith("solid circles are ReLU neurons that fired") for text in texts(dot))
     neuron = Neuron(1, nonlin=False)
     assert "0.5" in texts(draw_network(neuron, 0.5))
-    assert not [p for p in neuron.parameters() if hasattr(p, "_made_by")]
 
 
 @pytest.mark.parametrize("size", [64, pytest.param(784, marks=pytest.mark.slow)])
@@ -707,9 +579,3 @@ def test_clear_errors_of_draw_network():
             draw_network(model)
     with pytest.raises(ValueError, match="expects 2 inputs, got 3"):
         draw_network(Linear(2, 2), [1.0, 2.0, 3.0])
-
-
-if __name__ == "__main__":
-    SNAPSHOTS.mkdir(exist_ok=True)
-    for program in PROGRAMS:
-        (SNAPSHOTS / f"{program.__name__}.gv").write_text(program().source, encoding="utf-8")

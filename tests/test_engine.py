@@ -165,28 +165,13 @@ def test_sigmoid_keeps_its_digits_where_it_is_tiny():
     assert Value(-100.0).sigmoid().data == pytest.approx(math.exp(-100.0), rel=1e-15)
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        lambda a: a + 1,
-        lambda a: 2 * a,
-        lambda a: a / 3,
-        Value.relu,
-        Value.exp,
-        Value.log,
-        Value.tanh,
-        Value.sigmoid,
-        Value.sqrt,
-        lambda a: a.maximum(1.0),
-        lambda a: Value(1.0).maximum(a),
-        lambda a: a.minimum(1.0),
-        lambda a: Value(1.0).minimum(a),
-        lambda a: a**2,
-        abs,
-    ],
-)
-def test_nan_flows_through(function):
-    assert math.isnan(function(Value(math.nan)).data)
+def test_nan_flows_through():
+    nan = Value(math.nan)
+    for name in ["relu", "exp", "log", "tanh", "sigmoid", "sqrt", "__abs__", "__neg__"]:
+        assert math.isnan(getattr(nan, name)().data), name
+    for name in ["__add__", "__sub__", "__mul__", "__truediv__", "__pow__", "maximum", "minimum"]:
+        assert math.isnan(getattr(nan, name)(1.0).data), name
+        assert name == "__pow__" or math.isnan(getattr(Value(1.0), name)(nan).data), name
 
 
 def test_infinities_flow_through():
@@ -206,19 +191,14 @@ def test_quotient_of_tiny_numbers_has_its_derivative():
 
 def test_the_graph_is_what_was_typed():
     a, b = Value(2.0), Value(3.0)
-    assert (a - b)._op == "-"
-    assert (a - b)._prev == (a, b)
-    assert (a / b)._op == "/"
-    assert (-a)._op == "neg"
-    assert (a * a)._prev == (a, a)
-    assert (a**2)._op == "**2"
-    assert (a**2)._prev == (a,)
-    assert (2**a)._op == "**"
+    for result, op, operands in (
+        (a - b, "-", (a, b)), (a / b, "/", (a, b)), (-a, "neg", (a,)), (a * a, "*", (a, a)),
+        (a**2, "**2", (a,)), (a**b, "**", (a, b)), (a.relu(), "ReLU", (a,)),
+    ):  # fmt: skip
+        assert (result._op, result._prev) == (op, operands)
     assert [v.data for v in (2**a)._prev] == [2, 2.0]
-    assert (a**b)._op == "**"
-    assert (a**b)._prev == (a, b)
-    assert a.relu()._op == "ReLU"
     assert [v.data for v in (5 - a)._prev] == [5, 2.0]
+    assert +a is a
 
 
 def test_sum_adds_no_zero_to_the_graph():
@@ -269,22 +249,6 @@ def test_a_cycle_is_an_error():
 # ---- backward
 
 
-def test_published_example():
-    a, b = Value(-4.0), Value(2.0)
-    c = a + b
-    d = a * b + b**3
-    c += c + 1
-    c += 1 + c + (-a)
-    d += d * 2 + (b + a).relu()
-    d += 3 * d + (b - a).relu()
-    e = c - d
-    f = e**2
-    g = f / 2.0
-    g += 10.0 / f
-    g.backward()
-    assert f"{g.data:.4f} {a.grad:.4f} {b.grad:.4f}" == "24.7041 138.8338 645.5773"
-
-
 def test_second_backward_gives_exactly_twice_at_the_leaves_and_once_inside():
     a, b = Value(0.1), Value(0.7)
     inside = a * b
@@ -303,23 +267,6 @@ def test_backward_of_a_leaf_and_with_a_gradient():
     b = Value(2.0)
     (b * b).backward(10.0)
     assert b.grad == 40.0
-
-
-def test_a_user_defined_operation():
-    def cube(self):
-        out = Value(self.data**3, (self,), "cube")
-
-        def _backward():
-            self.grad += 3 * self.data**2 * out.grad
-
-        out._backward = _backward
-        return out
-
-    x = Value(2.0)
-    y = cube(x) * 5
-    assert y._prev[0]._backward.__name__ == "_backward"
-    y.backward()
-    assert x.grad == 60.0
 
 
 def test_derivatives_that_do_not_exist_are_found_in_the_backward_pass():
@@ -375,16 +322,6 @@ def test_the_collector_visits_two_objects_for_a_node(without_collector):
         assert len(gc.get_objects()) - before < 2.1 * len(nodes)  # the Value and its _prev
 
 
-def test_one_step_of_the_chain_rule_by_hand():
-    x, y = Value(0.5), Value(2.0)
-    nodes = [x * y, y * y, x.exp(), y.exp()]
-    for node in nodes:
-        node.grad = 1.0
-        node._backward()
-    assert x.grad == 2.0 + nodes[2].data
-    assert y.grad == 0.5 + 4.0 + nodes[3].data
-
-
 def chain(length):
     x = Value(1.0)
     y = x
@@ -392,11 +329,6 @@ def chain(length):
         y = (y + x) * 0.5
     y.backward()
     return x.grad
-
-
-@pytest.mark.slow
-def test_a_million_operations_deep():
-    assert chain(1_000_000) == 1.0
 
 
 # CPython 3.13 frees nested objects recursively, deeper than 512 kB of stack allow.
@@ -488,22 +420,6 @@ def test_numpy_numbers_on_either_side(number):
         assert out.data == data
 
 
-def test_arrays_broadcast_over_operators_in_both_orders():
-    a, row = Value(2.0), np.array([1.0, 4.0])
-    for out, data in (
-        (a - row, [1, -2]),
-        (row - a, [-1, 2]),
-        (row / a, [0.5, 2]),
-        (a**row, [2, 16]),
-    ):
-        assert [v.data for v in out] == data
-    values = np.array([Value(0.5), Value(1.5)])
-    assert [v.data for v in np.tanh(values)] == [math.tanh(0.5), math.tanh(1.5)]
-    assert (values @ row).data == 6.5
-    assert np.exp(values)[0]._op == "exp"
-    assert (a > row).tolist() == [True, False]
-
-
 def test_exact_fractions_need_exact_operations():
     third = Value(Fraction(1, 3))
     assert (2 * third + 1) ** 2 / 5 > 0
@@ -562,15 +478,8 @@ def test_data_that_is_computed_from_the_value_itself(update):
     p = Value(1.0, label="p")
     p.data = update(p)
     for use in USES:
-        with pytest.raises(TypeError, match=r"data of 'p' is a Value that .* use .data on the ri"):
-            use(p)
-
-
-def test_a_value_that_is_its_own_data_gives_a_short_traceback():
-    p = Value(1.0)
-    p.data = p
-    for use in USES:
-        with pytest.raises(TypeError) as caught:
+        message = r"data of 'p' is a Value that .* use .data on the ri"
+        with pytest.raises(TypeError, match=message) as caught:
             use(p)
         assert len(caught.traceback) < 10
 
@@ -736,11 +645,6 @@ def test_a_value_is_true_even_with_data_0():
     assert node.data == 0.0
     with pytest.raises(AssertionError, match="tested the truth of x"):
         bool(Value(Recording("x")))
-
-
-def test_unary_plus_is_the_value_itself():
-    a = Value(2.0)
-    assert +a is a
 
 
 def test_conversions():

@@ -89,16 +89,16 @@ def test_a_stream_that_is_a_file_keeps_its_earlier_lines(n, tmp_path):
     assert (tmp_path / "lines").read_text().split() == ["1", *"2" * 9, "3"]
 
 
-SAVERS = {  # how each kind of thing is saved, and the endings of files that it refuses
-    "a drawing": (lambda path: draw_dot(Value(1.0)).save(path), "sgv html py"),
-    "a rendered drawing": (lambda path: draw_dot(Value(1.0)).render(path), "sgv html py"),
-    "a network": (lambda path: draw_network(MLP(2, [1])).save(path), "sgv html"),
-    "a page": (lambda path: explain(Value(1.0)).save(path), "svg py gv"),
-    "a playground": (lambda path: playground().save(path), "svg py"),
-    "a plot": (lambda path: plot.save(loss_curve([1.0, 0.5]).figure, path), "html py"),
-    "a run": (lambda path: plot.animate(lambda X: X[:, 0], *POINTS).save(path), "svg py"),
-    "draw": (lambda path: command("draw", "x*x", "x=1", "-o", str(path)), "py sgv"),
-    "play": (lambda path: command("play", "-o", str(path)), "py svg"),
+SAVERS = {  # how each kind of thing is saved, an ending, and endings of files that it refuses
+    "a drawing": (lambda path: draw_dot(Value(1.0)).save(path), "svg", "sgv html py"),
+    "a rendered drawing": (lambda path: draw_dot(Value(1.0)).render(path), "png", "sgv html py"),
+    "a network": (lambda path: draw_network(MLP(2, [1])).save(path), "svg", "sgv html"),
+    "a page": (lambda path: explain(Value(1.0)).save(path), "html", "svg py gv"),
+    "a playground": (lambda path: playground().save(path), "html", "svg py"),
+    "a plot": (lambda path: plot.save(loss_curve([1.0, 0.5]).figure, path), "png", "html py"),
+    "a run": (lambda path: plot.animate(lambda X: X[:, 0], *POINTS).save(path), "html", "svg py"),
+    "draw": (lambda path: command("draw", "x*x", "x=1", "-o", str(path)), "svg", "py sgv"),
+    "play": (lambda path: command("play", "-o", str(path)), "html", "py svg"),
 }
 POINTS = [[0.0, 0.0], [1.0, 1.0]], [0, 1]
 
@@ -106,12 +106,12 @@ POINTS = [[0.0, 0.0], [1.0, 1.0]], [0, 1]
 def command(*arguments):
     """Runs the command line; an error is a ValueError."""
     if main(arguments):
-        raise ValueError("expected one of the endings")
+        raise ValueError("expected one of the endings, or a disk with space")
 
 
 @pytest.mark.parametrize("kind", SAVERS)
-def test_a_file_gets_what_its_ending_says_or_stays_as_it_was(kind, tmp_path):
-    save, endings = SAVERS[kind]
+def test_a_file_gets_what_its_ending_says_or_stays_as_it_was(kind, tmp_path, monkeypatch):
+    save, right, endings = SAVERS[kind]
     for ending in endings.split():
         path = tmp_path / f"mine.{ending}"
         path.write_text("mine")
@@ -120,6 +120,20 @@ def test_a_file_gets_what_its_ending_says_or_stays_as_it_was(kind, tmp_path):
         assert path.read_text() == "mine"
         path.unlink()
         assert not list(tmp_path.iterdir())
+    path = tmp_path / f"mine.{right}"
+    path.write_text("mine")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", full)
+        with pytest.raises((OSError, ValueError), match="space"):
+            save(path)
+    assert path.read_text() == "mine"
+    assert list(tmp_path.iterdir()) == [path]
+    save(path)
+    assert path.read_bytes() != b"mine"
 
 
 SHOWN = {

@@ -35,13 +35,7 @@ def frames(gif):
             yield np.asarray(film.convert("RGB"))
 
 
-@pytest.mark.parametrize(
-    "look",
-    [
-        {"rankdir": "TB"},
-        pytest.param({}, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("look", [{"rankdir": "TB"}, pytest.param({}, marks=pytest.mark.slow)])
 def test_drawings_in_the_frame_of_the_last_one_do_not_jump(o, look):
     early = draw_dot(o, **look)
     o.backward()
@@ -88,15 +82,6 @@ def test_a_token_moves_from_a_card_back_to_its_operand_along_a_turned_arrow(tmp_
     assert first > middle > last
     before = np.count_nonzero((abs(np.int64(seeded) - magenta) < 20).all(axis=2))
     assert all(len(rows) > before + 40 for rows, _ in found)
-
-
-@pytest.mark.slow
-def test_a_film_of_a_small_graph_has_one_size(tmp_path):
-    path = explain(Value(3.0).tanh()).save(tmp_path / "x.gif")
-    shown = list(frames(Path(path).read_bytes()))
-    assert len(shown) == 3 + 11
-    assert len({picture.shape for picture in shown}) == 1
-    assert f"#{bytes(shown[0][1, 1]).hex()}" == LIGHT["panel"]
 
 
 def test_a_graph_too_large_for_a_film_is_named(tmp_path):

@@ -100,13 +100,6 @@ def test_scalars_keywords_defaults_and_uniform_arguments():
     assert compiled(xs, 1.0).n == 3
 
 
-def test_a_keyword_after_a_default():
-    def function(x, a=1.0, b=2.0):
-        return Value(x) * a + b
-
-    assert_close(micrograd.compile(function)([1.0, 2.0], b=5.0).lanes, [6.0, 7.0])
-
-
 def test_a_keyword_only_argument_is_refused():
     def function(x, *, scale):
         return Value(x) * scale

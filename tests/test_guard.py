@@ -14,6 +14,7 @@ import sys
 import threading
 import types
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -128,6 +129,9 @@ NUMBERS = {
         "c = NS(rate=2.0); names = ['rate']", "sum(getattr(c, n) for n in names) * x[0]",
         "c.rate = 5.0",
     ),
+    "getattr, the name in a constant": (
+        "c = NS(rate=2.0)", "sum(getattr(c, n) for n in ('rate',)) * x[0]", "c.rate = 5.0"
+    ),
     "getattr, the name as an argument": (
         "c = NS(rate=2.0)\ndef get(c, name): return getattr(c, name)", "get(c, 'rate') * x[0]",
         "c.rate = 5.0",
@@ -180,6 +184,9 @@ NUMBERS = {
     "a helper": ("def f(x): return 2.0 * x", "f(x[0])", "def f(x): return 5.0 * x"),
     "a helper's code": (
         "def f(x): return 2.0 * x", "f(x[0])", "f.__code__ = (lambda x: 5.0 * x).__code__"
+    ),
+    "an attribute of a helper": (
+        "def f(x): return x * f.scale\nf.scale = 2.0", "f(x[0])", "f.scale = 5.0"
     ),
     "a helper's global": ("rate = 2.0\ndef f(x): return rate * x", "f(x[0])", "rate = 5.0"),
     "a helper's default": (
@@ -511,10 +518,7 @@ def compiled_method(**attributes):
 
 @pytest.mark.parametrize(
     "attributes",
-    [
-        {"__eq__": lambda self, other: True, "__hash__": None},
-        {"__slots__": ("__weakref__", "w")},
-    ],
+    [{"__eq__": lambda self, other: True, "__hash__": None}, {"__slots__": ("__weakref__", "w")}],
     ids=["unhashable", "slotted with weak references"],
 )
 def test_objects_of_all_kinds_have_compiled_methods(attributes):
@@ -553,31 +557,18 @@ def test_a_compiled_method_is_recorded_once():
     assert [*model.loss.programs.values()] == [program]
 
 
-def test_an_attribute_of_a_function():
-    def scaled(x):
-        return w * x * scaled.scale
-
-    w, scaled.scale = Value(1.0), 2.0
-    compiled = micrograd.compile(scaled)
-    assert compiled([1.0]).data == 2.0
-    scaled.scale = 3.0
-    assert compiled([1.0]).data == 3.0
-
-
 def test_a_compiled_method_does_not_keep_its_object_alive():
     kind = compiled_method()
     model = kind()
     model.w = Value(2.0)
     model.loss([1.0])
     reference = weakref.ref(model)
-    was_enabled = gc.isenabled()
     gc.disable()
     try:
         del model
         assert reference() is None
     finally:
-        if was_enabled:
-            gc.enable()
+        gc.enable()
 
 
 def test_keywords_after_an_omitted_one():
@@ -655,45 +646,21 @@ def test_other_threads_compute_while_functions_are_recorded():
     assert all(type(p.data) is float for p in model.parameters())
 
 
-def test_two_threads_that_compile_the_same_model():
-    model = MLP(2, [4, 1])
-    expected = sum(model(list(x)).data for x in X) / len(X)
-    found, errors = [], []
-
-    def train():
-        try:
-            for _ in range(10):
-                found.append(micrograd.compile(lambda x: model(x))(X).data)
-        except Exception as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=train) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
-    assert found == pytest.approx([expected] * 40, rel=1e-12)
-
-
-def test_threads_that_call_the_same_function_at_once():
-    w = Value(3.0)
+def test_threads_that_compile_the_same_model_and_call_the_same_function_at_once():
+    model, w = MLP(2, [4, 1]), Value(3.0)
+    mean = sum(model(list(x)).data for x in X) / len(X)
     compiled = micrograd.compile(lambda x: (w * x).tanh() + w)
-    inputs = [np.linspace(-1, 1, 50) + i for i in range(4)]
-    expected = [np.tanh(3.0 * xs) + 3.0 for xs in inputs]
-    wrong = []
 
     def call(i):
+        xs = np.linspace(-1, 1, 50) + i
+        for _ in range(10):
+            found = micrograd.compile(lambda x: model(x))(X).data
+            assert found == pytest.approx(mean, rel=1e-12)
         for _ in range(200):
-            if not np.allclose(compiled(inputs[i]).lanes, expected[i], rtol=1e-12):
-                wrong.append(i)
+            np.testing.assert_allclose(compiled(xs).lanes, np.tanh(3.0 * xs) + 3.0, rtol=1e-12)
 
-    threads = [threading.Thread(target=call, args=(i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(call, range(4)))
 
 
 # ---- random edits between calls of functions and steps of optimizers
@@ -786,24 +753,8 @@ def test_random_edits_between_calls_and_steps(seed, effort, record_property):
 def test_help_says_what_is_not_watched():
     text = " ".join(micrograd.compiler.function.compile.__doc__.split())
     for words in (
-        "random numbers",
-        "pandas",
-        "ConfigParser",
-        "modules without a file",
-        "files",
-        "time",
-        "C code",
-        "vars(module)",
-        "globals()",
-        "-0.0",
-    ):
-        assert words in text
-    for words in (
-        "runs only while it is recorded",
-        "computes names",
-        "metaclass",
-        "`__class__`",
-        "weak references",
-        "slots filled",
+        *("random numbers", "pandas", "ConfigParser", "modules without a file", "files", "time"),
+        *("C code", "vars(module)", "globals()", "-0.0", "runs only while it is recorded"),
+        *("computes names", "metaclass", "`__class__`", "weak references", "slots filled"),
     ):
         assert words in text

@@ -3,14 +3,12 @@
 import os
 import random
 import re
-import signal
-import subprocess
 import sys
 from functools import partial
 
 import numpy as np
 import pytest
-from demo_scripts import DEMOS, load, run
+from demo_scripts import interrupted, load, run
 from sampling import thinned
 
 from micrograd import Value
@@ -367,23 +365,7 @@ def test_bad_arguments_fail_at_once(demo, tmp_path, monkeypatch, capsys, argumen
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent in another way")
 @pytest.mark.slow
 def test_ctrl_c_goes_on_to_inventing(tmp_path):
-    script = str(DEMOS / "microgpt.py")
-    program = (
-        "import runpy, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
-        f"sys.argv[0] = {script!r}; runpy.run_path(sys.argv[0], run_name='__main__')"
-    )
     options = ["--eager", "--steps", "1000000", "--samples", "2"]
-    with subprocess.Popen(
-        [sys.executable, "-c", program, *options],
-        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as process:  # fmt: skip
-        seen = b""
-        while b"loss" not in seen:
-            part = os.read(process.stderr.fileno(), 1000)
-            assert part, seen
-            seen += part
-        process.send_signal(signal.SIGINT)
-        out, rest = process.communicate()
-    assert process.returncode == 0, rest
-    assert re.search(rb"\nstopped after [1-9]\d* steps\n", rest)
-    assert len(re.findall(rb"^  [a-z]+", out, re.M)) == 2
+    out, rest = interrupted(tmp_path, "microgpt", *options)
+    assert re.search(r"\nstopped after [1-9]\d* steps\n", rest)
+    assert len(re.findall(r"^  [a-z]+", out, re.M)) == 2

@@ -20,8 +20,7 @@ def test_layers_are_found_with_their_neurons_and_weights():
 
 
 @pytest.mark.parametrize(
-    "model",
-    [lambda x: x[0], Sequential(Linear(2, 3), lambda x: x[:2], Linear(2, 1))],
+    "model", [lambda x: x[0], Sequential(Linear(2, 3), lambda x: x[:2], Linear(2, 1))]
 )
 def test_models_without_a_chain_of_layers_have_no_picture_of_them(model):
     assert data_of(plot.animate(model, X, Y).page().html)["sizes"] == []

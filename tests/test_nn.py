@@ -107,14 +107,14 @@ def test_a_neuron_computes_its_formula():
     assert neuron([3.0, 1.0]).data == 1.5
     assert neuron([0.0, 1.0]).data == 0.0
     assert Neuron(2, nonlin=False)([0.0, 0.0])._op == "+"
-    assert [Neuron(2, activation=a)([1.0, 1.0])._op for a in ("relu", "tanh", "sigmoid")] == [
-        "ReLU",
-        "tanh",
-        "sigmoid",
-    ]
+    names = {"relu": "ReLU", "tanh": "tanh", "sigmoid": "sigmoid"}
+    assert {name: Neuron(2, activation=name)([1.0, 1.0])._op for name in names} == names
     assert repr(Neuron(2, activation="linear")) == "LinearNeuron(2)"
     assert repr(Neuron(3, nonlin=False, activation="tanh")) == "LinearNeuron(3)"
     assert not Neuron(3, nonlin=False).nonlin
+    assert repr(MLP(1, (n for n in (2, 1)), output="tanh")) == (
+        "MLP of [Layer of [ReLUNeuron(1), ReLUNeuron(1)], Layer of [TanhNeuron(2)]]"
+    )
 
 
 @pytest.mark.parametrize("x", [(1.0, 2.0), np.array([1.0, 2.0]), [Value(1.0), 2], iter([1.0, 2.0])])
@@ -130,24 +130,28 @@ def test_one_output_is_a_value_and_goes_on_as_one_input():
     assert isinstance(Layer(2, 1)([1.0, 2.0]), Value)
     assert isinstance(MLP(1, [1, 1])(0.5), Value)
     assert len(MLP(2, [1, 3])([1.0, 2.0])) == 3
+    f = Layer(2, 2)
+    assert len(f([1.0, 2.0]) + f([3.0, 4.0])) == 4  # lists, as in the original
 
 
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (
-            lambda: Neuron(3)([1.0, 2.0]),
-            "Neuron expects 3 inputs, got 2: build its layer with nin=2, or",
-        ),
+        (lambda: Neuron(3)([1.0, 2.0]), "Neuron expects 3 inputs, got 2: build its layer with nin"),
         (lambda: MLP(2, [2, 1])([1.0, 2.0, 3.0]), "Neuron expects 2 inputs, got 3"),
-        (
-            lambda: MLP(2, [2, 1], activation="gelu"),
-            "'gelu' is not one of relu, tanh, sigmoid, linear",
-        ),
+        (lambda: MLP(2, [2, 1], activation="gelu"), "'gelu' is not one of relu, tanh, sigmoid"),
+        (lambda: Activation("gelu"), "'gelu' is not one of relu"),
+        (lambda: Linear(4, 2)([1.0]), r"expects 4 inputs, got 1: build it as Linear\(1, 2\)"),
+        (lambda: Sequential([Linear(2, 3)]), "Sequential expects modules, got .* for a list of"),
+        (lambda: Sequential(Linear(2, 3), 3), "Sequential expects modules, got .*3"),
+        (lambda: MLP(2, 3), r"MLP expects a list of sizes, got 3: write MLP\(2, \[3\]\)"),
+        (lambda: MLP(2, 3, "tanh"), r"MLP expects a list of sizes, got 3: write MLP\(2, \[3\]\)"),
+        *((lambda module=module: module(1.0, Value(2.0), 3.0), "one list of inputs: write model")
+          for module in (Neuron(3), Layer(3, 2), MLP(3, [2, 1]), Linear(3, 1))),
     ],
-)
+)  # fmt: skip
 def test_wrong_sizes_and_names_are_errors(build, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         build()
 
 
@@ -220,16 +224,8 @@ def test_a_state_is_loaded_completely_or_not_at_all():
     assert b.state_dict() == state
     before = dict(state)
     for wrong, error, message in (
-        (
-            {**state, "layers[9].b": 1.0},
-            ValueError,
-            r"of 13 numbers, got 14.*unknown \['layers\[9\].b'\]",
-        ),
-        (
-            dict(list(state.items())[1:]),
-            ValueError,
-            r"missing \['layers\[0\].neurons\[0\].w\[0\]'\]",
-        ),
+        ({**state, "layers[9].b": 1.0}, ValueError, r"of 13 numbers, got 14.*\['layers\[9\].b'\]"),
+        (dict([*state.items()][1:]), ValueError, r"missing \['layers\[0\].neurons\[0\].w\[0\]'\]"),
         ({}, ValueError, "got 0: missing"),
         ({**state, "layers[1].neurons[0].b": "x"}, TypeError, "one real number, got str 'x'"),
     ):
@@ -263,12 +259,6 @@ def test_linear_sequential_and_activation():
     assert model(x).data == sum(max(y, 0.0) for y in weights @ x + bias)
     assert repr(model).startswith("Sequential(Linear(4, 2), Activation('relu'), <built-in")
     assert [name for name, _ in model.named_parameters()][-1] == "modules[0].bias[1]"
-    for wrong, message in (
-        (lambda: layer([1.0]), r"expects 4 inputs, got 1: build it as Linear\(1, 2\)"),
-        (lambda: Activation("gelu"), "'gelu' is not one of relu"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            wrong()
 
 
 def test_summary_counts_parameters():
@@ -334,32 +324,16 @@ def test_a_state_of_values_is_copied_as_numbers():
     assert model.state_dict() == before != other.state_dict()
 
 
-def test_sizes_may_come_from_a_generator():
-    assert repr(MLP(2, (n for n in (3, 1)))) == repr(MLP(2, [3, 1]))
-
-
-def test_sizes_and_inputs_without_a_list():
-    for wrong, right in (
-        (lambda: MLP(2, 3), r"got 3: write MLP\(2, \[3\]\)"),
-        (lambda: MLP(2, 3, "tanh"), r"got 3: write MLP\(2, \[3\]\)"),
-    ):
-        with pytest.raises(TypeError, match=f"MLP expects a list of sizes, {right}"):
-            wrong()
-    for module in (Neuron(3), Layer(3, 2), MLP(3, [2, 1]), Linear(3, 1)):
-        with pytest.raises(TypeError, match=r"one list of inputs: write model"):
-            module(1.0, Value(2.0), 3.0)
-
-
 # ---- the graph of a model
 
 
 def test_a_call_leaves_nothing_on_a_model():
     model = MLP(1, [2, 1])
-    before = model.state_dict()
+    before, state = [*vars(model.layers[0].neurons[0])], model.state_dict()
     model(Value(1.0))
-    assert set(vars(model.layers[0].neurons[0])) == {"w", "b", "activation", "nonlin"}
+    assert [*vars(model.layers[0].neurons[0])] == before
     twin = pickle.loads(pickle.dumps(copy.deepcopy(model)))
-    assert twin.state_dict() == model.state_dict() == before
+    assert twin.state_dict() == model.state_dict() == state
 
 
 @pytest.mark.parametrize(
@@ -379,29 +353,6 @@ def test_the_graph_of_a_model_goes_away_with_its_last_result(build):
         assert not any(node() for node in nodes)
     finally:
         gc.enable()
-
-
-@pytest.mark.slow
-def test_a_deep_recurrent_network_goes_away_without_recursion():
-    cell = Neuron(1, activation="tanh")
-    h = Value(0.5)
-    for _ in range(20_000):
-        h = cell([h])
-    h.backward()
-    del h
-    assert cell.b.grad != 0
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Sequential([Linear(2, 3)]), "Sequential expects modules, got .* for a list of"),
-        (lambda: Sequential(Linear(2, 3), 3), "Sequential expects modules, got .*3"),
-    ],
-)
-def test_what_is_not_a_module_is_named(make, message):
-    with pytest.raises(TypeError, match=message):
-        make()
 
 
 # ---- batches
@@ -466,11 +417,6 @@ def test_a_module_that_defines_forward_is_callable():
         Module()(1.0)
 
 
-def test_the_last_layer_has_the_activation_asked_for():
-    model = MLP(1, [2, 1], output="tanh")
-    assert [layer.neurons[0].activation for layer in model.layers] == ["relu", "tanh"]
-
-
 def test_accuracy_of_a_batch_and_of_probabilities():
     scores = values([[0.1, 0.9], [0.8, 0.2]])
     assert accuracy(scores, [1, 0]) == 1.0
@@ -493,11 +439,6 @@ def test_linear_layers_give_arrays_for_one_example_as_for_a_batch():
     ]  # fmt: skip
     sequence = Sequential(Layer(2, 2), Tanh())  # a list inside, an array at the end
     assert sequence([1.0, 2.0]).tanh().shape == (2,)
-
-
-def test_a_layer_keeps_the_lists_of_the_original():
-    f = Layer(2, 2)
-    assert len(f([1.0, 2.0]) + f([3.0, 4.0])) == 4
 
 
 def test_outputs_kept_by_a_model_are_no_parameters():
@@ -600,3 +541,30 @@ def test_numbers_assigned_to_attributes_set_the_data_of_leaves():
 def test_activations_by_name(arguments):
     assert repr(Neuron(2, *arguments.values())) == repr(Neuron(2, **arguments)) == "TanhNeuron(2)"
     assert repr(Layer(2, 1, **arguments)) == "Layer of [TanhNeuron(2)]"
+
+
+def test_results_without_a_graph_set_the_data_of_leaves():
+    linear, neuron = Linear(2, 1), Neuron(2)
+    linear.weight, neuron.b = [[1, 2]], 3
+    leaves = [*linear.parameters(), *neuron.parameters()]
+    with no_grad():
+        linear.weight[:] = linear.weight * 2
+        linear.weight[0, 0] += 0.5
+        linear.bias = linear.bias * 0
+        neuron.b = neuron.b * 2
+    assert [*linear.parameters(), *neuron.parameters()] == leaves
+    assert (linear.weight.data.tolist(), linear.bias.data[0], neuron.b.data) == ([[2.5, 4]], 0, 6)
+
+
+def test_a_module_is_frozen_as_a_whole_and_any_object_may_be_an_attribute():
+    class Unreadable:
+        def __array__(self, *_, **__):
+            raise RuntimeError
+
+    model = MLP(2, [2, 1])
+    model.layers[0].requires_grad = False
+    assert (len(model.parameters()), model.requires_grad) == (3, False)
+    model.layers[0].requires_grad = True
+    assert (len(model.parameters()), model.requires_grad) == (9, True)
+    model.other = Unreadable()
+    model.other = [Unreadable()]

@@ -8,14 +8,13 @@ import base64
 import contextlib
 import io
 import json
-import os
 import re
 import shutil
 import subprocess
 import sys
 
 import pytest
-from demo_scripts import DEMOS, load
+from demo_scripts import DEMOS, load, run
 from PIL import Image
 
 NAMES = ("lecture", "backprop_in_pictures", "from_scalars_to_arrays")
@@ -92,17 +91,10 @@ def with_prints(cells):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_source_runs_as_a_script(name, tmp_path):
     # Without PyTorch, whose cell says that it is skipped, and without a window.
-    hide = "import runpy, sys; sys.modules['torch'] = None; runpy.run_path(sys.argv[1])"
-    environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONWARNINGS": "error"}
-    process = subprocess.run(
-        [sys.executable, "-c", hide, str(DEMOS / f"{name}.py")],
-        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert process.returncode == 0, process.stderr
-    assert process.stderr == ""
+    out = run(tmp_path, name, without=["torch"])
     assert list(tmp_path.iterdir()) == []
     if name == "lecture":
-        assert "PyTorch is not installed here: skipped" in process.stdout
+        assert "PyTorch is not installed here: skipped" in out
 
 
 def test_the_lecture_gives_the_numbers_that_its_text_tells():
@@ -221,15 +213,9 @@ def test_the_notebooks_say_where_the_solutions_are():
 # ---- the program that makes them
 
 
-def test_it_says_what_it_needs():
-    hide = "import runpy, sys; sys.modules['jupytext'] = None; runpy.run_path(sys.argv[1])"
-    process = subprocess.run(
-        [sys.executable, "-c", hide, str(DEMOS / "notebooks.py")],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert process.returncode == 1
-    remedy = "pip install jupytext nbclient ipykernel"
-    assert process.stderr == f"notebooks.py needs jupytext: {remedy}\n"
+def test_it_says_what_it_needs(tmp_path):
+    said = run(tmp_path, "notebooks", code=1, without=["jupytext"])
+    assert said == "notebooks.py needs jupytext: pip install jupytext nbclient ipykernel\n"
 
 
 @pytest.fixture(scope="module")

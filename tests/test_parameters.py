@@ -47,6 +47,7 @@ def test_they_are_the_same_objects_as_before():
     assert graph._prev == (a, b)
     assert isinstance(a, Value)
     assert type(a).__name__ == "Value"
+    assert type(type(a)(2.0)) is Value
     assert (a.label, a.m, repr(b)) == ("a", "mine", "Value(data=2.0, grad=0.0)")
     a.data, b.grad = 7, True
     a.data -= 0.5
@@ -73,18 +74,6 @@ def test_a_copy_is_an_ordinary_value_again(copied):
     assert a.data == 1.0
 
 
-def test_a_fraction_is_kept_but_not_compiled():
-    a, b = Value(1.0, label="a"), Value(2.0)
-    loss = micrograd.compile(lambda x: a * b * x)
-    loss([1.0])
-    a.data = Fraction(1, 3)
-    assert (a.data, (a * b).data) == (Fraction(1, 3), Fraction(1, 3) * 2.0)
-    with pytest.raises(TypeError, match=r"got Fraction.* as the data of 'a': convert it with fl"):
-        loss([1.0])
-    a.data = 0.5
-    assert loss([1.0]).data == 1.0
-
-
 class Weight(Value):
     """A Value with an additional slot."""
 
@@ -102,15 +91,6 @@ def test_a_subclass_stays_what_it_is():
     assert (type(twin), twin.m) == (Weight, 3.0)
 
 
-def test_copies_are_ordinary_values():
-    a = Value(2.0)
-    used(a)
-    for found in (copy.copy(a), copy.deepcopy(a), pickle.loads(pickle.dumps(a)), type(a)(2.0)):
-        assert type(found) is Value
-        assert found.data == 2.0
-        assert not found._prev
-
-
 def test_a_tuple_as_data_is_refused_like_other_mistakes():
     a = Value(1.0)
     loss = micrograd.compile(lambda x: a * x)
@@ -125,24 +105,6 @@ def test_a_tuple_as_data_is_refused_like_other_mistakes():
 # ---- in compiled functions and optimizers
 
 
-def test_data_and_grad_are_read_and_written_between_steps():
-    a, b = Value(3.0, label="a"), Value(2.0)
-    compiled = micrograd.compile(lambda x: a * x + b)
-    compiled([1.0, 2.0]).backward()
-    assert isinstance(a, Value)
-    assert (a.data, a.grad, b.data, b.grad) == (3.0, 1.5, 2.0, 1.0)
-    assert type(a.data) is type(a.grad) is float
-    assert repr(a) == "Value(data=3.0, grad=1.5)"
-    assert a.label == "a"
-    a.data -= 0.5 * a.grad
-    b.data = 7
-    a.grad = b.grad = 0
-    batch = compiled([1.0])
-    batch.backward()
-    assert (batch.data, a.grad, b.grad) == (9.25, 1.0, 1.0)
-    assert repr(b) == "Value(data=7.0, grad=1.0)"
-
-
 @pytest.mark.parametrize("kind", [np.float32, np.int64, np.array])
 def test_a_numpy_number_assigned_to_data(kind):
     w = Value(3.0)
@@ -150,17 +112,6 @@ def test_a_numpy_number_assigned_to_data(kind):
     compiled([1.0])
     w.data = kind(2)
     assert compiled([1.0, 2.0]).data == 3.0
-
-
-def test_where_on_a_parameter_finds_the_parameters_of_both_branches():
-    w, a, b = Value(1.0), Value(2.0), Value(3.0)
-
-    def function(x):
-        return where(w > 0, a * x, b * x * x) + 0 * w
-
-    compiled = assert_agrees(function, [w, a, b], [1.0, 2.0])
-    w.data, b.data = -1.0, 4.0
-    assert_agrees(function, [w, a, b], [1.0, 2.0], compiled=compiled)
 
 
 def test_no_traced_number_remains_in_a_branch_that_was_not_taken():
@@ -202,8 +153,7 @@ def test_20_steps_of_training_end_at_the_same_parameters(kind, arguments):
 
 
 @pytest.mark.parametrize(
-    ("kind", "arguments"),
-    [(SGD, {"lr": 0.1, "momentum": 0.9}), (Adam, {"lr": 0.05}), (AdamW, {})],
+    ("kind", "arguments"), [(SGD, {"lr": 0.1, "momentum": 0.9}), (Adam, {"lr": 0.05}), (AdamW, {})]
 )
 def test_an_optimizer_continues_when_its_parameters_change_storage(kind, arguments):
     xs, ys = rows(6, 2), [1.0, -1.0, 0.5] * 2
@@ -371,21 +321,6 @@ def test_derivatives_by_parameters_of_a_compiled_function():
     assert (a.grad, b.grad) == (3.0, 2.0)
 
 
-def test_users_attributes_and_subclasses_stay():
-    class Weight(Value):
-        def doubled(self):
-            return self * 2
-
-    w = Weight(3.0, label="w")
-    w.m = 0.25
-    same = w
-    micrograd.compile(lambda x: w.doubled() * x)([1.0, 2.0]).backward()
-    assert w is same
-    assert isinstance(w, Weight)
-    assert (w.m, w.label, w.grad, w.doubled().data) == (0.25, "w", 3.0, 6.0)
-    assert {w: 1}[same] == 1
-
-
 class Clamped(Value):
     @property
     def data(self):
@@ -474,8 +409,7 @@ def test_a_storage_does_not_keep_models_alive():
 
 
 @pytest.mark.parametrize(
-    "constant",
-    [lambda w: w.data, lambda w: w.detach(), lambda w: no_grad()(lambda: w * 1.0)()],
+    "constant", [lambda w: w.data, lambda w: w.detach(), lambda w: no_grad()(lambda: w * 1.0)()]
 )
 def test_a_parameter_may_be_a_constant_for_another_shape(constant):
     w, v = Value(2.0), Value(3.0)

@@ -141,41 +141,26 @@ def test_numpy_by_hand_finds_the_slope_of_the_loss(peers, workload):
 
 # ---- the other peers
 
-
-def test_pytorch_takes_the_same_step_as_numpy(peers, workload):
-    pytest.importorskip("torch", reason="PyTorch is not installed")
-    assert_steps_as_by_hand(peers, peers.PyTorch, workload)
+WARNS_ABOUT_ITS_OWN_CODE = pytest.mark.filterwarnings("ignore")
 
 
-@pytest.mark.filterwarnings("ignore")  # PyTorch warns about its own code
-def test_compiled_pytorch_takes_the_same_step_as_numpy(peers, workload):
-    pytest.importorskip("torch", reason="PyTorch is not installed")
-    if not shutil.which("g++"):
-        pytest.skip("torch.compile needs g++")
-    assert_steps_as_by_hand(peers, peers.CompiledPyTorch, workload)
-
-
-def test_jax_takes_the_same_step_as_numpy(peers, workload):
-    pytest.importorskip("jax", reason="JAX is not installed")
-    assert_steps_as_by_hand(peers, peers.JAX, workload)
-
-
-def test_a_compiled_program_inside_jax_takes_the_same_step_as_numpy(peers, workload):
-    pytest.importorskip("jax", reason="JAX is not installed")
-    assert_steps_as_by_hand(peers, peers.InsideJAX, workload)
-
-
-def test_casadi_takes_the_same_step_as_numpy(peers, workload):
-    pytest.importorskip("casadi", reason="CasADi is not installed")
-    assert_steps_as_by_hand(peers, peers.CasADi, workload)
-
-
-def test_c_of_casadi_takes_the_same_step_as_numpy(peers, workload, monkeypatch):
-    pytest.importorskip("casadi", reason="CasADi is not installed")
-    if not shutil.which("gcc"):
-        pytest.skip("compiling C needs gcc")
+@pytest.mark.parametrize(
+    ("name", "package", "program"),
+    [
+        ("PyTorch", "torch", None),
+        pytest.param("CompiledPyTorch", "torch", "g++", marks=WARNS_ABOUT_ITS_OWN_CODE),
+        ("JAX", "jax", None),
+        ("InsideJAX", "jax", None),
+        ("CasADi", "casadi", None),
+        ("CompiledCasADi", "casadi", "gcc"),
+    ],
+)
+def test_a_peer_takes_the_same_step_as_numpy(peers, workload, name, package, program, monkeypatch):
+    pytest.importorskip(package, reason=f"{package} is not installed")
+    if program and not shutil.which(program):
+        pytest.skip(f"{name} needs {program}")
     monkeypatch.setattr(peers.CompiledCasADi, "FLAGS", ("-O0", "-fPIC", "-shared"))
-    assert_steps_as_by_hand(peers, peers.CompiledCasADi, workload)
+    assert_steps_as_by_hand(peers, getattr(peers, name), workload)
 
 
 @pytest.mark.slow

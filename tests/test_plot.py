@@ -156,20 +156,6 @@ def test_a_figure_that_fails_leaves_the_old_file(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
-    path = tmp_path / "picture.png"
-    path.write_text("old")
-
-    def full(source, target):
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr("os.replace", full)
-    with pytest.raises(OSError, match="no space left"):
-        save(loss_curve([1.0]).figure, path)
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_a_link_is_written_through(tmp_path):
     target, link = tmp_path / "target.png", tmp_path / "link.png"
     target.write_text("old")

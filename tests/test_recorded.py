@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from browser import assert_print_is_light, colours, until
 from plotting import HOSTILE, X, Y, data_of, trained
 
 from micrograd import plot
@@ -30,17 +31,6 @@ def test_a_hundred_steps_of_the_larger_network_stay_below_a_megabyte():
     assert len(page.encode()) < 1e6
 
 
-def test_the_page_has_nothing_to_fetch():
-    page = trained(1, classes=6, names=HOSTILE).page().html
-    assert "alert(1)</script>" not in page
-    assert page.count("<script") == page.count("</script>") == 2
-    html = page.replace("http://www.w3.org/2000/svg", "")  # a name, not an address
-    html = html.replace('href="data:,"', "")  # instead of an icon
-    assert not re.search(r"(src|href)\s*=|@import|url\(|https?://", html)
-    assert "{{" not in page
-    assert data_of(page)["names"] == HOSTILE
-
-
 def test_data_of_the_page_can_be_read_back():
     history = trained(3, hidden=(4, 3))
     data, frames = data_of(history.page().html), history.all_frames()
@@ -62,19 +52,6 @@ def page_of(history, folder):
     return path
 
 
-def until(page, expression):
-    """Waits until it is true. (Playwright's own wait evaluates text, which the page forbids.)"""
-    for _ in range(500):
-        if page.evaluate(expression):
-            return
-        page.wait_for_timeout(20)
-    pytest.fail(f"waited in vain for {expression}; the page shows: {shown(page)}")
-
-
-def shown(page):
-    return page.text_content("#said")
-
-
 @pytest.fixture(scope="module")
 def history():
     return trained(12, hidden=(4, 3))
@@ -87,24 +64,15 @@ def test_the_page_fits_and_draws_on_every_screen(history, tmp_path, opened, widt
     with opened(path, width=width, **options) as page:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         for canvas in ("#boundary", "#loss", "#accuracy"):
-            colours, pixels, shown_at = page.evaluate(
-                """(id) => {
-                  const canvas = document.querySelector(id), context = canvas.getContext("2d");
-                  const data = context.getImageData(0, 0, canvas.width, canvas.height).data;
-                  const found = new Set();
-                  for (let i = 0; i < data.length; i += 4) found.add(data.slice(i, i + 4).join());
-                  return [found.size, canvas.width, canvas.clientWidth];
-                }""",
-                canvas,
-            )
-            assert colours > 20, canvas
+            assert colours(page, canvas) > 20, canvas
+            pixels, shown_at = page.eval_on_selector(canvas, "e => [e.width, e.clientWidth]")
             assert pixels == pytest.approx(2 * shown_at, abs=1)
 
 
 def test_buttons_keys_and_slider_lead_through_the_steps(history, tmp_path, opened):
     with opened(page_of(history, tmp_path), reduced_motion="reduce") as page:
         until(page, "document.querySelector('#said').textContent")
-        assert shown(page).startswith("step 0 of 12 · loss ")
+        assert page.text_content("#said").startswith("step 0 of 12 · loss ")
         assert page.get_attribute("#play", "aria-label") == "Play"
         for act, step in [
             (lambda: page.get_by_label("Step forward").click(), 1),
@@ -159,7 +127,7 @@ def test_space_pauses(tmp_path, opened):
 def test_with_reduced_motion_it_starts_by_hand(history, tmp_path, opened):
     with opened(page_of(history, tmp_path), reduced_motion="reduce") as page:
         assert not page.evaluate("page.transport.isPlaying()")
-        assert shown(page).startswith("step 0 of")
+        assert page.text_content("#said").startswith("step 0 of")
         page.focus("#play")
         page.keyboard.press("Space")  # the button's own key, once: twice would stop at the start
         until(page, "document.querySelector('#said').textContent.includes('step 12 of')")
@@ -258,21 +226,12 @@ def test_the_end_says_that_gradients_are_not_known_there(tmp_path, opened):
         page.click("#show-gradients")
         page.click("#last")
         until(page, "document.querySelector('#about').textContent.startsWith('No grad')")
-        assert "loss not known" in shown(page)
+        assert "loss not known" in page.text_content("#said")
 
 
 def test_print_is_light_and_without_buttons(history, tmp_path, opened):
     with opened(page_of(history, tmp_path), color_scheme="dark", reduced_motion="reduce") as page:
-        ink = "theme.ink"
-        assert page.evaluate(ink) == "#e8eaed"
-        page.evaluate("dispatchEvent(new Event('beforeprint'))")
-        assert page.evaluate(ink) == "#1b1f24"
-        page.emulate_media(media="print")
-        assert not page.is_visible("#play")
-        assert page.is_visible("#boundary")
-        page.emulate_media(media="screen")
-        page.evaluate("dispatchEvent(new Event('afterprint'))")
-        assert page.evaluate(ink) == "#e8eaed"
+        assert_print_is_light(page, ["#boundary"], hidden="#play")
 
 
 def test_notebooks_show_the_page_in_a_frame_of_its_own(tmp_path, opened):

@@ -17,7 +17,7 @@ from compiled import assert_agrees, assert_close, by_batch, mlp, rows
 
 import micrograd
 from micrograd import Value, fit, take
-from micrograd.compiler import llvm_code, llvm_text, run_llvm
+from micrograd.compiler import run_llvm
 from micrograd.losses import cross_entropy
 from micrograd.optim import Adam
 
@@ -201,28 +201,6 @@ def test_processors_with_narrower_vectors(hides_avx2, width):
     code = NARROW.format(tests=os.path.dirname(__file__), hides_avx2=hides_avx2)
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert run.stdout.strip() == width, run.stderr
-
-
-def test_the_text_is_vectorised_for_arm(monkeypatch):
-    binding = pytest.importorskip("llvmlite.binding")
-    binding.initialize_all_targets()
-    binding.initialize_all_asmprinters()
-    try:
-        target = binding.Target.from_triple("aarch64-unknown-linux-gnu")
-    except RuntimeError:
-        pytest.skip("this llvmlite does not compile for ARM")
-    found = llvm_text.Machine(2, 12, "generic", "+neon")  # as on a processor without AVX2
-    monkeypatch.setattr(llvm_code, "machine", lambda: found)
-    model = mlp(3, 9, 5, activation="tanh")
-    loss = micrograd.compile(lambda x: sum(y * y for y in model(x)), executor="numpy")
-    loss(rows(5, 3))
-    [program] = loss.programs.values()
-    text, _, _ = llvm_code.text_of(
-        program.schedule, llvm_code.Plan(program.schedule, [], []), False
-    )
-    machine = target.create_target_machine(cpu=found.name, features=found.features, opt=2)
-    assembly = machine.emit_assembly(binding.parse_assembly(text))
-    assert len(re.findall(r"fmla\s+v\d+\.2d", assembly)) > 20
 
 
 def test_a_checked_text_ends_a_run_that_leaves_its_memory():

@@ -6,25 +6,18 @@ import warnings
 
 import numpy as np
 import pytest
+from wrong_engines import edited
 
 from micrograd import Value, compile, fit, playground
 from micrograd.arrays import ValueArray, values
 from micrograd.core.shapes import plain
 from micrograd.datasets import batches
 from micrograd.losses import binary_cross_entropy_with_logits, cross_entropy, hinge, squared_error
-from micrograd.nn import (
-    MLP,
-    Activation,
-    Layer,
-    Linear,
-    Neuron,
-    Sequential,
-    accuracy,
-    confusion,
-)
+from micrograd.nn import MLP, Activation, Layer, Linear, Neuron, Sequential, accuracy, confusion
 from micrograd.optim import SGD
 from micrograd.plot import decision_boundary
 
+WRONG = edited((".grad +=", ".grad ="))
 X = np.array([[0.0, 1.0], [2.0, -1.0], [1.0, 3.0], [-2.0, 0.5], [0.5, 0.0]])
 
 
@@ -163,17 +156,42 @@ def test_results_of_a_compiled_function_are_not_taken_for_plain_numbers():
         np.ones(2) * batch
 
 
-def test_lists_need_no_numpy():
-    code = """
-import sys
-import micrograd.nn as nn, micrograd.losses as losses, micrograd.datasets as datasets
+ALONE = {  # programs that run where only Python is installed
+    "models and losses": """
+from micrograd import datasets, losses, nn
 losses.squared_error(nn.MLP(2, [2, 1])([1.0, 2.0]), 1.0)
 losses.hinge([nn.Neuron(2)([1.0, 2.0])], [1])
 nn.accuracy([[0.0, 1.0]], [1]), datasets.batches(*datasets.moons(10), size=5)
-print("numpy" in sys.modules)
-"""
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert out.stdout == "False\n"
+""",
+    "drawings": """
+from micrograd import MLP, Value, draw_dot, draw_network, explain, mermaid
+model, x = MLP(2, [3, 1]), [Value(1.0), Value(2.0)]
+loss = (model(x) - 1.0) ** 2
+loss.backward()
+for level in ("op", "neuron", "layer", "array"):
+    draw_dot(loss, names=globals(), level=level, highlight=x, done=loss, parameters=x).pipe()
+draw_dot(loss, edges="derivatives")._repr_mimebundle_()
+draw_network(model, x).pipe()
+assert mermaid(loss).startswith("flowchart")
+""",
+    "pages": """
+from micrograd import MLP, explain, playground
+assert "<!doctype html>" in explain(MLP(2, [4, 1])([1.0, 2.0])).html
+assert len(playground(MLP(2, [3, 1]), [[0, 1], [1, 0]], [0, 1]).html) > 10_000
+""",
+    "grades": f"""
+{WRONG}
+from micrograd.grade import grade
+assert grade(Value).mistakes[0][0].rule.startswith("Gradients must add up")
+""",
+}
+
+
+@pytest.mark.parametrize("program", ALONE.values(), ids=ALONE)
+def test_what_needs_neither_numpy_nor_matplotlib_nor_tqdm(program, tmp_path):
+    hidden = "import sys\nfor name in ('numpy', 'matplotlib', 'tqdm', 'PIL'):\n"
+    (tmp_path / "alone.py").write_text(f"{hidden}    sys.modules[name] = None\n{program}", "utf-8")
+    subprocess.run([sys.executable, str(tmp_path / "alone.py")], check=True)
 
 
 # ---- labels and rows that need mending

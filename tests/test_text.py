@@ -28,59 +28,16 @@ def compiled(function, *examples):
     return found
 
 
-def line():
-    w, b = Value(0.5, label="w"), Value(0.25, label="b")
-
-    def loss(x, y):
-        return (1 - y * (w * x + b)).relu() + 0.1 * (w * w)
-
-    return compiled(loss, [1.0, 2.0], [1.0, -1.0])
-
-
 def test_the_source_of_a_list_is_the_results_alone():
     w1, w2, b = (Value(0.5, label=label) for label in ("w1", "w2", "b"))
 
     def neuron(x):
         return [(w1 * x[0] + w2 * x[1] + b).relu()]
 
-    assert (
-        compiled(neuron, [[1.0, 2.0]]).scalar_source
-        == """\
-from numpy import maximum
-
-
-def program(parameters, inputs):
-    [w1, w2, b] = parameters
-    [x_0, x_1] = inputs
-    v1 = w1 * x_0
-    v2 = w2 * x_1
-    v3 = v1 + v2
-    v4 = v3 + b
-    v5 = maximum(v4, 0.0)
-    return [v5]
-"""
-    )
-
-
-def test_instructions_and_groups_of_a_loss():
-    loss = line()
-    shown = " ".join(step.op for step in loss.instructions if step.operands)
-    assert shown == "* + * - relu * * + * * > where neg * * * + * mean + mean mean +"
-    assert list(map(repr, loss.groups)) == [
-        "* of 2",
-        "* of 2",
-        "1 sum of 2 products in lanes",
-        "* of 1 in lanes",
-        "- of 1 in lanes",
-        "where > of 1 in lanes",
-        "neg of 1 in lanes",
-        "relu of 1 in lanes",
-        "* of 1 in lanes",
-        "+ of 1 in lanes",
-        "matrix product (2 x lanes) (lanes x 1)",
-        "1 mean of 1 product",
-        "+ of 2",
-    ]
+    source = compiled(neuron, [[1.0, 2.0]]).scalar_source
+    assert "[w1, w2, b] = parameters\n    [x_0, x_1] = inputs\n" in source
+    assert function_of(source)([0.5, 0.5, 0.5], [[1.0], [2.0]]) == [[2.0]]
+    assert "grad" not in source
 
 
 def products(compiled):
@@ -94,6 +51,7 @@ def test_every_layer_is_a_matrix_product_in_all_three_directions(activation):
     loss = compiled(lambda x, y: sum((a * y).tanh() for a in model(x)), np.ones((7, 3)), np.ones(7))
     # the outputs, the gradients of inputs except those of the first layer, those of the weights
     assert len(products(loss)) == 3 + 2 + 3
+    assert {activation, "*", "+", "mean"} < {step.op for step in loss.instructions}
 
 
 def test_a_layer_used_at_several_positions_is_one_product():
