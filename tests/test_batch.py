@@ -230,3 +230,5 @@ def test_some_of_the_results():
     for part in (rest[0], rest[-1], rest[::-1][1], batch[:1][0]):
         part.backward()
     assert w.grad == 1 + 1 + 1 + 2
+    batch.zero_grad()
+    assert w.grad == 0

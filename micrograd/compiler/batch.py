@@ -54,6 +54,11 @@ class Batch:
             row, gradients = self._gradients_of(0)
             row.grad += gradients if gradient == 1 else gradient * gradients
 
+    def zero_grad(self) -> None:
+        """Resets the gradients of the parameters, as Value.zero_grad() does."""
+        with one_at_a_time:
+            self._gradients_of(0)[0].grad = 0
+
     def item(self) -> float:
         """The mean, as a float."""
         return float(self.data)
