@@ -200,7 +200,7 @@ class ValueArray(np.ndarray[Any, Any]):
     __deepcopy__: Any = None  # so that deepcopy calls __reduce_ex__
 
     def __reduce_ex__(self, _: Any) -> Any:
-        return values, (self.view(np.ndarray),)
+        return values, (self.view(np.ndarray), self.label)
 
     def zero_grad(self) -> None:
         """Resets the gradients, which otherwise add up from one backward pass to the next."""

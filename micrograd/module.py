@@ -283,14 +283,16 @@ def _found(kind: Any, thing: Any, name: str, attributes: bool = False) -> Iterat
     else:
         return
     for place, entry in entries.items():
-        if (
-            str(getattr(entry, "dtype", "")) == "object"
-        ):  # an array of Values, or of one without axes
+        if _is_of_objects(entry):  # an array of Values, perhaps without axes
             entry = entry.tolist()
         if isinstance(entry, kind):
             yield place, entry
         elif not isinstance(entry, Module):  # named_modules() visits Modules
             yield from _found(kind, entry, place)
+
+
+def _is_of_objects(thing: Any) -> bool:
+    return str(getattr(thing, "dtype", "")) == "object"
 
 
 def _is_trainable(v: Any) -> bool:
@@ -299,7 +301,12 @@ def _is_trainable(v: Any) -> bool:
 
 def _filled(name: str, old: object, given: object) -> bool:
     # Sets the data of leaves to numbers; False if these are not leaves, or those are not numbers.
-    leaves = flat(old) if isinstance(old, (Value, list, tuple)) or hasattr(old, "dtype") else []
+    first = old
+    for _ in range(3):  # a quick look, before all elements are listed
+        first = first[0] if isinstance(first, (list, tuple)) and first else first
+    if not (_is_trainable(first) or _is_of_objects(first)):
+        return False
+    leaves = flat(old)
     if not leaves or not all(map(_is_trainable, leaves)):
         return False
     numbers = [_number(x) for x in flat(given)]
