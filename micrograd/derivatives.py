@@ -384,7 +384,8 @@ def _of_one_kind(
     values, known = list(outputs), {*known}
     while values and not is_paused():
         graph = topological_order(*values)
-        if not all(v._prev or v.is_constant or v in known for v in graph):
+        leaves = [v for v in graph if not v._prev and v not in known]
+        if not all(v.is_constant or v._chain_rule is unrecorded for v in leaves):
             return [[d if isinstance(d, Value) else as_constant(d) for d in row] for row in rows]
         values = [v.data for v in graph if not v._prev and isinstance(v.data, Value)]
     return [[innermost(d) for d in row] for row in rows]

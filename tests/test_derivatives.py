@@ -721,6 +721,7 @@ def test_results_are_plain_numbers_if_no_value_was_read():
     ):
         assert type(derivative(f, 2.0)) is float
         assert type(derivative(f, 2.0, order=2)) is float
+    assert derivative(lambda x: no_grad()(pow)(x, 3) + x, 2.0) == 1.0  # as in PyTorch
     third = Fraction(1, 3)
     assert derivative(lambda x: x.maximum(third), third) == Fraction(1, 2)
     assert [*map(type, gradient(lambda x, y: (x - 1).relu() + y, [third, third]))] == [Fraction] * 2
