@@ -601,6 +601,7 @@ def test_second_derivatives_of_a_power_where_an_operand_is_0():
     assert gradient(lambda a, b: a**b, [0.0, 0.0]) == [0.0, 0.0]
     assert gradient(lambda a, b: a**b, [0.0, 1.0]) == [1.0, 0.0]
     assert gradient(lambda a, b: a**b, [3.0, 0.0]) == [0.0, math.log(3.0)]
+    assert math.isnan(hessian(lambda a, b: a * b * b, [math.nan, math.nan])[0][1])
     with pytest.raises(ArithmeticError, match="1 and 0 for arguments 0 and 1, depending on"):
         hessian(lambda a, b: a**b, [0.0, 1.0])
 
