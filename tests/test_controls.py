@@ -64,7 +64,8 @@ def use_all(page, dice, needed, words, links, check):
         used.append(key)
         assert len(used) < 500, [*unused, *{*needed.split()} - {*used}]
         if kind == "link":
-            used.append(dice.choice([*links]))
+            here = page.evaluate("location.hash")  # a link to it would be no event in a browser
+            used.append(dice.choice([link for link in links if link != here]))
             page.evaluate("hash => { location.hash = hash; }", used[-1])
         else:
             element = page.evaluate_handle("k => window.controls[k]", k).as_element()
