@@ -291,3 +291,16 @@ def test_an_update_in_place_in_a_compiled_function_is_refused():
     with no_grad(), pytest.raises(ValueError, match="by -=: write p = p - "):
         micrograd.compile(moved)([1.0])
     assert w.data == 2.0
+
+
+def test_a_number_that_is_kept_from_a_failed_recording_says_what_it_is():
+    kept = []
+
+    def fails(x):
+        kept.append(Value(2.0) * x)
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        micrograd.compile(fails)([1.0])
+    with pytest.raises(TraceError, match="recorded while a function was compiled"):
+        kept[0].item()

@@ -18,6 +18,7 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Callable, Collection, Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -123,24 +124,9 @@ def _attempt(
     # Records the function; the candidates may turn out to be its parameters. Also returns weak
     # references to the other Values in the graph, which is freed when `_attempt` returns.
     recording = Simplified()
-    try:
-        return _on(recording, function, shapes, output, candidates, known, before)
-    except BaseException:
-        recording.end()
-        raise
-
-
-def _on(
-    recording: Simplified,
-    function: Callable[..., Any],
-    shapes: Sequence[Shape],
-    output: int,
-    candidates: Collection[Value],
-    known: Sequence[Value],
-    before: Collection[Value],
-) -> tuple[Recorded, list[weakref.ref[Value]]]:
     arguments = [_nested(shape, recording.input) for shape in shapes]
-    with recorded_as(candidates, recording.parameter) as numbers:
+    with ExitStack() as if_it_fails, recorded_as(candidates, recording.parameter) as numbers:
+        if_it_fails.callback(recording.end)
         results, is_list = _results(function(*arguments))
         nodes = topological_order(*results)
         if old := next((v for v in nodes if v in before), None):
@@ -178,6 +164,7 @@ def _on(
         found = Recorded(
             recording, names, parameters, places, outcomes, gradients, is_list, have_graphs
         )
+        if_it_fails.pop_all()
     return found, list(map(weakref.ref, others))
 
 
