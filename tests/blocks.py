@@ -1,4 +1,4 @@
-"""The code blocks of the README, of the pages of the site, and of CONTRIBUTING."""
+"""The code blocks of the README, of the pages of the site, and of CONTRIBUTING; processes."""
 
 import os
 import re
@@ -44,3 +44,15 @@ def shell(script, folder):
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def is_running(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    try:  # killed but not reaped: a container may have no process that does so
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return not os.path.exists("/proc")

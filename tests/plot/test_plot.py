@@ -102,7 +102,7 @@ def test_classes_are_drawn_in_different_colours_with_a_border_that_is_seen(theme
 
 @pytest.mark.slow
 def test_neither_pyplot_nor_the_graphviz_library_is_loaded():
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     program = (
         "import sys; from micrograd.plot import training_figure;"
         "training_figure(lambda X: X[:, 0], [[0, 0], [1, 1]], [0, 1], [1.0]);"

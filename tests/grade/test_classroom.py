@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
+from blocks import is_running
 from right_engines import notebook
 from sampling import thinned
-from test_grade_hostile import is_running
 from wrong_engines import FILES, RIGHT, class_of, edited
 
 from micrograd.__main__ import main
@@ -336,7 +336,7 @@ def test_ctrl_c_keeps_what_is_finished_and_ends_what_runs(tmp_path):
     process = subprocess.Popen(
         command, cwd=tmp_path, start_new_session=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent)},
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
     )  # fmt: skip
     deadline = time.monotonic() + 60
     results = tmp_path / "results.csv"

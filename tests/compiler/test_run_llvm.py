@@ -7,6 +7,7 @@ import subprocess
 import sys
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -198,7 +199,7 @@ print(machine().width)
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="masks features of x86")
 @pytest.mark.parametrize(("hides_avx2", "width"), [(False, "4"), (True, "2")])
 def test_processors_with_narrower_vectors(hides_avx2, width):
-    code = NARROW.format(tests=os.path.dirname(__file__), hides_avx2=hides_avx2)
+    code = NARROW.format(tests=str(Path(__file__).parents[1]), hides_avx2=hides_avx2)
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert run.stdout.strip() == width, run.stderr
 

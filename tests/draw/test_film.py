@@ -12,7 +12,7 @@ from PIL import Image
 from micrograd import MLP, Value, draw_dot, explain, topological_order
 from micrograd.draw.tokens import DARK, LIGHT
 
-DEMO = Path(__file__).parents[1] / "demos" / "backward_gif.py"
+DEMO = Path(__file__).parents[2] / "demos" / "backward_gif.py"
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from page_programs import Recurrent
 from plotting import X, Y, trained
-from test_microscope import Recurrent
 
 from micrograd import MLP, Value, explain, microscope, playground, texts
 from micrograd.__main__ import main

@@ -6,13 +6,14 @@ import re
 
 import pytest
 from browser import assert_print_is_light, colours, until
+from page_programs import LOSSES
 from plotting import HOSTILE
 
 import micrograd
 from micrograd import SGD, Adam, AdamW, Linear, Sequential, Value, playground
 from micrograd.core.tracing import TraceError
 from micrograd.datasets import blobs, moons
-from micrograd.losses import binary_cross_entropy_with_logits, cross_entropy, hinge, squared_error
+from micrograd.losses import binary_cross_entropy_with_logits, squared_error
 from micrograd.nn import ACTIVATIONS, MLP, Activation, Module
 
 X, Y = moons(40)
@@ -81,13 +82,6 @@ OPTIMIZERS = {
     "momentum": lambda p: SGD(p, lr=0.05, momentum=0.8, weight_decay=0.01),
     "adam": lambda p: Adam(p, lr=0.05, betas=(0.8, 0.95), eps=1e-6, weight_decay=0.01),
     "adamw": lambda p: AdamW(p, lr=0.05, weight_decay=0.1),
-}
-LOSSES = {
-    "hinge": (hinge, lambda k: 2 * k - 1),
-    "cross-entropy": (binary_cross_entropy_with_logits, lambda k: k),
-    "squared error": (squared_error, lambda k: k),
-    "several classes": (cross_entropy, lambda k: k),
-    "own": (lambda score, k: (score - 2.0 * k).tanh() ** 2, lambda k: k),
 }
 
 

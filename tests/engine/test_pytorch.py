@@ -15,7 +15,7 @@ from micrograd.losses import cross_entropy
 from micrograd.nn import MLP, Linear, Module, ReLU, Sequential
 
 torch = pytest.importorskip("torch")
-PAGE = Path(__file__).parent.parent / "demos" / "site" / "compared.md"
+PAGE = Path(__file__).parents[2] / "demos" / "site" / "compared.md"
 POINT = (0.5, -1.5)
 
 

@@ -4,45 +4,12 @@ import browser
 import numpy as np
 import pytest
 from demo_scripts import load
+from page_programs import TEXTS, Bigram, Recurrent
 
 import micrograd
-from micrograd import Linear, Module, Value, microscope, take
+from micrograd import Value, microscope
 from micrograd.losses import cross_entropy
 from micrograd.optim import SGD, Adam
-
-TEXTS = ["abba", "aab", "ba", "abab"]
-
-
-class Bigram(Module):
-    """The logits after a token are a row of a table."""
-
-    def __init__(self):
-        self.table = [[Value(random.gauss(0, 0.1)) for _ in "ab."] for _ in "ab."]
-
-    def follow(self, token):
-        return take(self.table, token)
-
-    def logits(self, tokens):
-        return [self.follow(token) for token in tokens]
-
-
-class Recurrent(Module):
-    """A state of three numbers, updated by each token."""
-
-    def __init__(self):
-        self.table = [[Value(random.gauss(0, 0.5)) for _ in range(3)] for _ in "ab."]
-        self.hidden, self.output = Linear(3, 3), Linear(3, 3)
-
-    def update(self, token, state):
-        pairs = zip(take(self.table, token), self.hidden(state), strict=True)
-        return [(x + h).tanh() for x, h in pairs]
-
-    def logits(self, tokens):
-        state, found = [0.0] * 3, []
-        for token in tokens:
-            state = self.update(token, state)
-            found.append(self.output(state))
-        return found
 
 
 class Short(Bigram):

@@ -347,7 +347,7 @@ def in_a_process(code, *arguments, devices=8):
     flags = f"--xla_force_host_platform_device_count={devices}"
     environment = {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
     here = Path(__file__).parent
-    path = os.pathsep.join([str(here), str(here.parent), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([*map(str, (here, *here.parents[:2])), os.environ.get("PYTHONPATH", "")])
     return subprocess.Popen(
         [sys.executable, "-c", code, *map(str, arguments)], text=True,
         env=os.environ | environment | {"PYTHONPATH": path},

@@ -15,7 +15,7 @@ from sampling import thinned
 
 import micrograd
 
-DEMOS = Path(__file__).parent.parent / "demos"
+DEMOS = Path(__file__).parents[2] / "demos"
 LR = 1000.0  # large, so that rounding of the parameters does not hide digits of the gradient
 
 

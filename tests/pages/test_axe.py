@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from browser import violations
-from test_microscope import TEXTS, Bigram
+from page_programs import TEXTS, Bigram
 
 from micrograd import Value, draw_dot, explain, microscope, playground, plot
 from micrograd.datasets import moons

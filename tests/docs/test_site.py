@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-DEMOS = Path(__file__).parent.parent / "demos"
+DEMOS = Path(__file__).parents[2] / "demos"
 REPOSITORY = "https://example.org/micrograd"
 NEEDED = ("pdoc", "markdown_it", "mdit_py_plugins", "latex2mathml", "nbformat")
 

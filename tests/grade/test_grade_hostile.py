@@ -1,12 +1,12 @@
 """Files that end, crash, loop or print oddly: none passes, hangs, or writes to the terminal."""
 
 import ast
-import os
 import subprocess
 import sys
 import time
 
 import pytest
+from blocks import is_running
 from sampling import thinned
 from wrong_engines import edited
 
@@ -148,18 +148,6 @@ def test_odd_names_of_files_and_classes_are_shown_as_text(name, tmp_path):
     report = grade_file(path, SECONDS)
     assert report.exit_code == 1
     fits_a_terminal(report)
-
-
-def is_running(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    try:  # killed but not reaped: a container may have no process that does so
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return not os.path.exists("/proc")
 
 
 @pytest.mark.slow

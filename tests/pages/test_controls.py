@@ -5,9 +5,7 @@ import random
 import re
 
 import pytest
-from test_explain import diamond, engine, network, neuron
-from test_microscope import TEXTS, Bigram
-from test_playground import LOSSES
+from page_programs import LOSSES, TEXTS, Bigram, diamond, engine, network, neuron
 
 from micrograd import MLP, SGD, Value, explain, microscope, no_grad, playground, topological_order
 from micrograd.losses import cross_entropy, squared_error

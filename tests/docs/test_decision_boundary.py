@@ -17,7 +17,7 @@ from demo_scripts import interrupted
 from PIL import Image
 from sampling import thinned
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "demos" / "decision_boundary.py"
 SMALL = ["--points", "20", "--hidden", "4"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}

@@ -34,7 +34,7 @@ from micrograd.nn import (
 from micrograd.optim import SGD, Adam, AdamW
 
 MOONS = (
-    Path(__file__).parent.parent / "demos" / "published_moons.csv"
+    Path(__file__).parents[2] / "demos" / "published_moons.csv"
 )  # make_moons(100, noise=0.1), NumPy seed 1337
 
 

@@ -7,9 +7,10 @@ import re
 import pytest
 from browser import until
 from operations import TABLE
+from page_programs import diamond, engine, network, neuron
 from random_graphs import SMOOTH, build
 
-from micrograd import MLP, Value, calls, explain, no_grad, topological_order
+from micrograd import Value, calls, explain, no_grad, topological_order
 from micrograd.core import arithmetic
 from micrograd.core.node import operation, operations
 from micrograd.derivatives import local_derivatives
@@ -21,42 +22,6 @@ HOSTILE = [
     "a\nb", "x" * 300, "größe Ω 損失", "d[0]", "__proto__", "constructor",
 ]  # fmt: skip
 SIZES = [(390, 844), (960, 760), (1280, 800), (1920, 1080)]
-
-
-def neuron():
-    """The lecture's neuron: its output, and its names."""
-    x1, x2, w1, w2, b = map(Value, (2.0, 0.0, -3.0, 1.0, 6.8813735870195432))
-    n = x1 * w1 + x2 * w2 + b
-    o = n.tanh()
-    return o, locals()
-
-
-def diamond():
-    """r = p q + q with p = a a and q = p + a: nodes that are used twice, at different depths."""
-    a = Value(3.0)
-    p = a * a
-    q = p + a
-    m = p * q
-    r = m + q
-    return r, locals()
-
-
-def network(examples=1):
-    """The loss of an MLP, and its names."""
-    random.seed(1)
-    model = MLP(2, [4, 1], activation="tanh")
-    points = [[random.uniform(-1, 1) for _ in range(2)] for _ in range(examples)]
-    loss = sum((model(x) - 1.0) ** 2 for x in points)
-    return loss, {"model": model, "loss": loss}
-
-
-def engine(root):
-    """Data and gradients of all nodes, in topological order, as the engine has them."""
-    order = topological_order(root)
-    for v in order:
-        v.grad = 0
-    root.backward()
-    return [v.item() for v in order], [float(v.grad) for v in order]
 
 
 @pytest.fixture
