@@ -10,9 +10,10 @@
     >>> p.data
     0.75
 
-Nothing here depends on Value: a parameter is any object with `data` and `grad`. These may also be
-arrays: the update rules are plain arithmetic, so they update all parameters of a compiled function
-at once. Arguments, defaults and rules are those of PyTorch.
+Nothing here depends on Value: a parameter is any object with `data` and `grad`. A rule is a pure
+function of numbers, which may also be arrays, as for all parameters of a compiled function at once,
+or traced numbers, from which compiled training and pages take the rule. Arguments, defaults and
+rules are those of PyTorch.
 
 Symbols: p parameter, g gradient, v velocity, m running mean of g, s running mean of g^2, t step.
 """
@@ -20,11 +21,10 @@ Symbols: p parameter, g gradient, v velocity, m running mean of g, s running mea
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from numbers import Real
 from operator import attrgetter, is_
-from threading import RLock
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 from micrograd.core.arithmetic import Number, as_number
@@ -43,15 +43,15 @@ class Parameter(Protocol):
 
 
 Given: TypeAlias = Iterable[Parameter | tuple[str, Parameter]]
-
-# Held while parameters move to other storage, a row is updated, or a function is recorded.
-one_at_a_time = RLock()
+Updated: TypeAlias = tuple[Number, dict[str, Number]]  # the new number, and the new state
 
 
 class Optimizer:
-    """The base class of all optimizers; a subclass defines the update rule, `_update(i, p, g)`.
+    """The base class of all optimizers; a subclass defines the update `rule`.
 
-    `self._state(name)[i]` is a number kept for parameter i from step to step, at first 0.0.
+    The rule gets the number of a parameter, its gradient, its state and the learning rate, and
+    returns the new number and the new state. The state is a dict of what is kept for the parameter
+    from step to step; each entry is at first 0.0.
 
     Attributes:
         parameters: pass `model.parameters()`, or `model.named_parameters()` for error messages.
@@ -60,10 +60,9 @@ class Optimizer:
         steps: number of steps taken.
 
     >>> class HeavyBall(Optimizer):
-    ...     def _update(self, i, p, g):
-    ...         v = self._state("v")
-    ...         v[i] = 0.9 * v[i] + g
-    ...         p.data -= self.lr * v[i]
+    ...     def rule(self, p, g, state, lr):
+    ...         v = 0.9 * state["v"] + g
+    ...         return p - lr * v, {"v": v}
     >>> from micrograd.engine import Value
     >>> HeavyBall([Value(3.0)], lr=0.1).parameters
     (Value(data=3.0, grad=0),)
@@ -73,7 +72,7 @@ class Optimizer:
     _settings: ClassVar = {"lr": math.inf, "weight_decay": math.inf}
 
     def __init__(self, parameters: Given, lr: float, weight_decay: float = 0) -> None:
-        rules = type(self)._update, type(self)._decayed
+        rules = type(self).rule, type(self).decayed
         are_ours = all(rule.__module__ == __name__ for rule in rules)
         self._parameters = Parameters(parameters, type(self).__name__, at_once=are_ours)
         self.parameters: tuple[Parameter, ...] = self._parameters.all
@@ -83,7 +82,6 @@ class Optimizer:
         self._read = attrgetter(*self._settings)
         self._valid: tuple[Any, ...] = (object(),)  # no setting has been checked yet
         self._checked()
-        self._now: tuple[Number, ...] = ()  # the numbers of this step, see `_numbers`
 
     def _checked(self) -> tuple[Any, ...]:
         # The settings, lr first. They may be changed between steps, so each step checks new ones.
@@ -99,44 +97,38 @@ class Optimizer:
     def step(self) -> None:
         """Updates every parameter once, or none if a gradient or a setting is invalid."""
         self._checked()
-        self._now = self._numbers(self.steps + 1)
-        with one_at_a_time:
+        with self._parameters.held():
             self._parameters.find_row()
             self._parameters.check_gradients()
             self.steps += 1
+            lr, *others = self.at_step(self.steps)
             with self._parameters.quietly():
-                self._update_all()
+                for i, p in self._parameters.entries():
+                    number, g = self.decayed(p.data, p.grad, lr, self.weight_decay)
+                    state = self._parameters.state_of(i)
+                    p.data, new = self.rule(number, g, state, lr, *others)
+                    for name in new:
+                        self._parameters.state(name)[i] = new[name]
 
     def zero_grad(self) -> None:
         """Resets all gradients to 0; otherwise the next backward pass would add to them."""
-        with one_at_a_time:
+        with self._parameters.held():
             self._parameters.find_row()
             parameters = self._parameters
             for p in parameters.all if parameters.row is None else [parameters.row]:
                 p.grad = 0
 
-    def _numbers(self, step: int) -> tuple[float, ...]:
-        # Numbers that all parameters share and that change from step to step. The first is lr.
+    def at_step(self, step: Number) -> tuple[Number, ...]:
+        """What a rule gets besides the state: lr, and further numbers that change in each step."""
         return (self.lr,)
 
-    def _has_other_parameters(self) -> ValueError:
-        # For a loss that uses none of the parameters, as after a notebook's cell built a new model.
-        name = type(self).__name__
-        expected = f"expected an optimizer of parameters that the loss uses, got {name} with others"
-        return ValueError(f"{expected}: build it again, as in {name}(model.parameters())")
+    def decayed(self, p: Number, g: Number, lr: Number, decay: Number) -> tuple[Number, Number]:
+        """A parameter and its gradient, one of which has the weight decay; by default, g."""
+        return p, g + decay * p if decay else g
 
-    def _state(self, name: str) -> Any:
-        return self._parameters.state(name)
-
-    def _decayed(self, p: Parameter, g: Number) -> Number:
-        return g + self.weight_decay * p.data if self.weight_decay else g
-
-    def _update(self, i: int | slice, p: Parameter, g: Number) -> None:
-        raise NotImplementedError(f"{type(self).__name__} must define _update(i, p, g)")
-
-    def _update_all(self) -> None:
-        for i, p in self._parameters.entries():
-            self._update(i, p, self._decayed(p, p.grad))
+    def rule(self, p: Number, g: Number, state: Mapping[str, Number], *numbers: Any) -> Updated:
+        """The new number of a parameter, and its new state."""
+        raise NotImplementedError(f"{type(self).__name__} must define rule(p, g, state, lr)")
 
 
 class SGD(Optimizer):
@@ -181,13 +173,12 @@ class SGD(Optimizer):
         if self.nesterov and self.momentum == 0:
             raise ValueError("nesterov needs momentum > 0, got momentum=0")
 
-    def _update(self, i: int | slice, p: Parameter, g: Number) -> None:
-        [lr] = self._now
-        if self.momentum:
-            v = self._state("v")
-            v[i] = self.momentum * v[i] + g
-            g = g + self.momentum * v[i] if self.nesterov else v[i]
-        p.data -= lr * g
+    def rule(self, p: Number, g: Number, state: Mapping[str, Number], lr: Number) -> Updated:
+        """One step along the velocity, or against the gradient if nothing is kept."""
+        if not self.momentum:
+            return p - lr * g, {}
+        v = self.momentum * state["v"] + g
+        return p - lr * (g + self.momentum * v if self.nesterov else v), {"v": v}
 
 
 class Adam(Optimizer):
@@ -228,19 +219,27 @@ class Adam(Optimizer):
         self.eps = eps
         super().__init__(parameters, lr, weight_decay)
 
-    def _numbers(self, step: int) -> tuple[float, ...]:
+    def at_step(self, step: Number) -> tuple[Number, ...]:
+        """The learning rate, and the divisors 1 - beta^t."""
         beta1, beta2 = self.betas
         return self.lr, 1 - beta1**step, 1 - beta2**step
 
-    def _update(self, i: int | slice, p: Parameter, g: Number) -> None:
+    def rule(
+        self,
+        p: Number,
+        g: Number,
+        state: Mapping[str, Number],
+        lr: Number,
+        part1: Number,
+        part2: Number,
+    ) -> Updated:
+        """One step against the mean gradient, in units of its root mean square."""
         beta1, beta2 = self.betas
-        lr, part1, part2 = self._now
-        m, s = self._state("m"), self._state("s")
-        m[i] = beta1 * m[i] + (1 - beta1) * g
-        s[i] = beta2 * s[i] + (1 - beta2) * g * g
-        divisor = (s[i] / part2) ** 0.5 + self.eps
+        m = beta1 * state["m"] + (1 - beta1) * g
+        s = beta2 * state["s"] + (1 - beta2) * g * g
+        divisor = (s / part2) ** 0.5 + self.eps
         # The divisor is 0 if eps and all gradients so far are 0: divide 0 by 1 instead.
-        p.data -= lr * (m[i] / part1) / (divisor + (divisor <= 0))
+        return p - lr * (m / part1) / (divisor + (divisor <= 0)), {"m": m, "s": s}
 
 
 class AdamW(Adam):
@@ -269,9 +268,9 @@ class AdamW(Adam):
     ) -> None:
         super().__init__(parameters, lr, betas, eps, weight_decay)
 
-    def _decayed(self, p: Parameter, g: Number) -> Number:
-        p.data -= self._now[0] * self.weight_decay * p.data
-        return g
+    def decayed(self, p: Number, g: Number, lr: Number, decay: Number) -> tuple[Number, Number]:
+        """The parameter, pulled towards 0, and its gradient as it is."""
+        return p - lr * decay * p, g
 
 
 def clip_grad_norm(parameters: Given, max_norm: float) -> float:
@@ -336,21 +335,14 @@ def _in_range(name: str, given: Any, below: float = math.inf) -> Any:
     return number
 
 
-def check_optimizer(user: str, optimizer: object) -> None:
-    """Raises an error unless it has the methods of an optimizer."""
-    if not hasattr(optimizer, "zero_grad"):
-        expected = "an optimizer such as SGD(model.parameters(), lr=0.1)"
-        raise TypeError(f"{user} expects {expected}, got {type(optimizer).__name__}")
-
-
-def check_loss(mean: float) -> None:
-    """Raises a ValueError if the loss is NaN; eager operations raise an error themselves."""
-    if math.isnan(mean):
-        fix = "call the original function with one example, which says what is not defined"
-        raise ValueError(f"the loss is NaN, so no parameter was changed: {fix}")
-
-
 # ---- parameters one by one, or together as one row
+
+
+class State(dict[str, Number]):
+    """The numbers kept from step to step, by name, each at first 0.0."""
+
+    def __missing__(self, name: str) -> float:
+        return 0.0
 
 
 class Parameters:
@@ -359,6 +351,7 @@ class Parameters:
     The parameters of a compiled function share storage: their numbers are in one array. Such a
     parameter has a method `row_of`, which returns an object whose `data` and `grad` are the arrays
     of all of them, the `row`. An update rule that works on arrays (`at_once`) updates it like one.
+    It also has a `lock`, held while parameters move to another storage.
     """
 
     def __init__(self, given: Given, user: str, at_once: bool = False) -> None:
@@ -382,6 +375,11 @@ class Parameters:
         self._at_once = at_once
         self._states: dict[str, Any] = {}
 
+    def held(self) -> AbstractContextManager[object]:
+        """A block in which no parameter moves to another storage."""
+        stored = self.row or next((p for p in self.all if hasattr(p, "row_of")), None)
+        return stored.lock if stored else nullcontext()
+
     def find_row(self) -> None:
         """Sets `row`, and makes its numbers contiguous in the storage."""
         if not self._at_once or (self.row is not None and self.row.is_current):
@@ -403,6 +401,10 @@ class Parameters:
         if name not in self._states:
             self._states[name] = self._arranged([0.0] * len(self.all))
         return self._states[name]
+
+    def state_of(self, i: Any) -> State:
+        """What is kept of one parameter, or of the row."""
+        return State([(name, numbers[i]) for name, numbers in self._states.items()])
 
     def quietly(self) -> AbstractContextManager[object]:
         """A context in which arithmetic on the row overflows without a warning, as with floats."""

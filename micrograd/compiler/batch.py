@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from micrograd.compiler.parameters import Row
+from micrograd.compiler.parameters import Row, one_at_a_time
 from micrograd.compiler.schedule import Array
-from micrograd.optim import one_at_a_time
 
 
 class Batch:

@@ -35,19 +35,20 @@ import numpy.typing as npt
 
 from micrograd.compiler.batch import Batch
 from micrograd.compiler.guard import Guard
-from micrograd.compiler.parameters import Row, is_recording
+from micrograd.compiler.parameters import Row, is_recording, one_at_a_time
 from micrograd.compiler.profile import Profile
 from micrograd.compiler.program import DTYPES, Program, Shapes
 from micrograd.compiler.record import Shape
 from micrograd.compiler.run_llvm import why_not
 from micrograd.compiler.schedule import Group
 from micrograd.compiler.simplify import Instructions
+from micrograd.compiler.training import check_loss, check_optimizer
 from micrograd.compiler.update import training_of
 from micrograd.core.pause import is_paused, open_blocks
 from micrograd.core.shapes import Numbers, Table, fix_of
 from micrograd.core.tracing import Traced
 from micrograd.engine import Value
-from micrograd.optim import Optimizer, check_loss, check_optimizer, one_at_a_time
+from micrograd.optim import Optimizer
 
 if TYPE_CHECKING:
     from micrograd.draw.render import Digraph

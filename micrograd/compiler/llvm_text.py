@@ -34,7 +34,7 @@ from contextlib import contextmanager
 from functools import cache, partialmethod, reduce
 from typing import Any, NamedTuple
 
-from micrograd.optim import one_at_a_time
+from micrograd.compiler.parameters import one_at_a_time
 
 LOG2, LOG2_REST = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 ROUNDER = 1.5 * 2.0**52  # adding it puts the nearest whole number into the last bits

@@ -24,7 +24,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
-from threading import get_ident
+from threading import RLock, get_ident
 from typing import Any
 
 import numpy as np
@@ -33,9 +33,11 @@ import numpy.typing as npt
 from micrograd.core.arithmetic import Number, as_number
 from micrograd.core.node import Node
 from micrograd.engine import Value
-from micrograd.optim import one_at_a_time
 
 Array = npt.NDArray[np.float64]
+
+# Held while parameters move to other storage, a row is updated, or a function is recorded.
+one_at_a_time = RLock()
 
 # The slots in which a Value keeps its numbers. For a parameter in storage, the slot of `data` holds
 # its place there, so that a single assignment moves both its data and its gradient.
@@ -82,6 +84,7 @@ class Redirected:
     """A base class of parameters whose numbers are in storage, or that are being recorded."""
 
     __slots__ = ()
+    lock = one_at_a_time
     data = property(lambda p: _get(p, "data"), lambda p, x: _set(p, "data", x))
     grad = property(lambda p: _get(p, "grad"), lambda p, x: _set(p, "grad", x))
 
@@ -154,6 +157,7 @@ class Row:
     """
 
     ranks: Any = slice(None)
+    lock = one_at_a_time
 
     def __init__(self, storage: Storage, indices: Sequence[int]) -> None:
         self.storage = storage

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from micrograd.compiler.fuse import Fused, fused
-from micrograd.compiler.parameters import Row, shared_row
+from micrograd.compiler.parameters import Row, one_at_a_time, shared_row
 from micrograd.compiler.record import Shape, recorded
 from micrograd.compiler.run_llvm import LlvmExecutor
 from micrograd.compiler.run_numpy import NumPyExecutor
@@ -40,7 +40,6 @@ from micrograd.compiler.schedule import Array, Schedule, order_of_use, scheduled
 from micrograd.compiler.simplify import averaged
 from micrograd.compiler.text import matrix_source, scalar_source
 from micrograd.engine import Value
-from micrograd.optim import one_at_a_time
 
 Shapes = tuple[Shape, ...]
 

@@ -21,7 +21,7 @@ from typing import Any
 from micrograd.core.shapes import Numbers, check_no_nan, fix_of, plain, shape_of
 from micrograd.engine import Value, topological_order
 from micrograd.module import Module
-from micrograd.optim import Optimizer, check_loss, check_optimizer
+from micrograd.optim import Optimizer
 
 __all__ = ["fit"]
 
@@ -134,7 +134,7 @@ def fit(
                     optimizer.lr = lrs[k]
                 means.append(single(None if order is None else order[k]))
             if single.unused and len(means) >= min(steps, math.ceil(lengths[0] / size)):
-                raise optimizer._has_other_parameters()
+                raise of_others(optimizer)
             end = time.monotonic()
             most = min(MOST, 4 * most) if end - start < STRETCH / 4 else max(1, most // 2)
             if not bar and len(means) < steps and end > begin + LONG:
@@ -153,6 +153,27 @@ def fit(
         if bar:
             bar.close()
     return means
+
+
+def check_optimizer(user: str, optimizer: object) -> None:
+    """Raises an error unless it has the methods of an optimizer."""
+    if not hasattr(optimizer, "zero_grad"):
+        expected = "an optimizer such as SGD(model.parameters(), lr=0.1)"
+        raise TypeError(f"{user} expects {expected}, got {type(optimizer).__name__}")
+
+
+def check_loss(mean: float) -> None:
+    """Raises a ValueError if the loss is NaN; eager operations raise an error themselves."""
+    if math.isnan(mean):
+        fix = "call the original function with one example, which says what is not defined"
+        raise ValueError(f"the loss is NaN, so no parameter was changed: {fix}")
+
+
+def of_others(optimizer: Optimizer) -> ValueError:
+    """The error for a loss that uses no parameter of the optimizer, say those of an older model."""
+    name = type(optimizer).__name__
+    expected = f"expected an optimizer of parameters that the loss uses, got {name} with others"
+    return ValueError(f"{expected}: build it again, as in {name}(model.parameters())")
 
 
 class _Single:

@@ -1,7 +1,7 @@
 """Training steps: forward, backward and the optimizer's update in one call of the executor.
 
-The update rules in `optim.py` are plain arithmetic on one parameter. Called with traced numbers, as
-the loss is, a rule becomes instructions like any others. Each of them is a group over all
+The update rules in `optim.py` are functions of one parameter. Called with traced numbers, as the
+loss is, a rule becomes instructions like any others. Each of them is a group over all
 parameters, which runs after the means, so every executor that runs the program can train it too.
 
     >>> from micrograd import Value
@@ -27,12 +27,10 @@ The numbers are those of `zero_grad()`, `backward()` and `step()`, up to roundin
 
 from __future__ import annotations
 
-import copy
 from collections import defaultdict
 from collections.abc import Sequence
 from importlib import import_module
 from operator import attrgetter
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,10 +40,11 @@ from micrograd.compiler.parameters import Row
 from micrograd.compiler.program import Program
 from micrograd.compiler.schedule import Array, Block, Group, Schedule, Slots
 from micrograd.compiler.simplify import CONDITIONS, Simplified, needed
-from micrograd.optim import SGD, Adam, AdamW, Optimizer, check_loss
+from micrograd.compiler.training import check_loss, of_others
+from micrograd.optim import SGD, Adam, AdamW, Optimizer
 
 MOST = 1024  # steps in one call
-METHODS = attrgetter("step", "zero_grad", "_update", "_decayed")  # what a step consists of
+METHODS = attrgetter("step", "zero_grad", "rule", "decayed", "at_step")  # what a step consists of
 LOOPS = {"numpy": "NumPyLoop", "llvm": "LlvmLoop", "jax": "JaxLoop"}  # in run_*.py
 
 
@@ -82,19 +81,15 @@ def updating(schedule: Schedule, optimizer: Optimizer, places: Array) -> Update:
 
     For each parameter of the program, `places` has its index among those of the optimizer.
     """
-    # The rule for one parameter, recorded: it gets the parameter, the numbers that all parameters
-    # share, and its states.
+    # The rule for one parameter, recorded.
     recording = Simplified()
-    shared = [recording.parameter() for _ in optimizer._numbers(1)]
-    p, states = _traced(recording), defaultdict[str, Any](lambda: _traced(recording))
-    tracing = copy.copy(optimizer)
-    tracing._now = tuple(shared)
-    tracing._parameters = SimpleNamespace(  # type: ignore[assignment]
-        entries=lambda: [(0, p)], state=lambda name: states[name].numbers
-    )
-    tracing._update_all()
+    shared = [recording.parameter() for _ in optimizer.at_step(1)]
+    p, g = recording.input(0.0), recording.input(0.0)
+    states = defaultdict[str, Any](lambda: recording.input(0.0))
+    decayed = optimizer.decayed(p, g, shared[0], optimizer.weight_decay)
+    moved, kept_numbers = optimizer.rule(*decayed, states, *shared)
     steps, n = recording.instructions, len(optimizer.parameters)
-    data, *new = [recording.place(x) for x in (p.data, *(s.numbers[0] for s in states.values()))]
+    data, *new = map(recording.place, (moved, *(kept_numbers[name] for name in states)))
     size = schedule.sizes[False]
 
     def taken(count: int) -> Slots:
@@ -111,13 +106,13 @@ def updating(schedule: Schedule, optimizer: Optimizer, places: Array) -> Update:
     slots: dict[int, Slots] = {  # of the result of each instruction
         **{x.place: numbers[i : i + 1] for i, x in enumerate(shared)},
         **{i: numbers[len(shared) + k :][:1] for k, i in enumerate(constants)},
-        p.first.place: old,
+        p.place: old,
     }
-    slots.update({state.first.place: taken(n) for state in states.values()})
-    kept = [old, *(slots[state.first.place] for state in states.values())]
+    slots.update({state.place: taken(n) for state in states.values()})
+    kept = [old, *(slots[state.place] for state in states.values())]
     found = np.full(n, schedule.constants[-2][0], np.int32)  # the slot of 0
     found[places] = schedule.results[1 : 1 + len(places), 1]
-    slots[p.grad.place] = gradient = taken(n)
+    slots[g.place] = gradient = taken(n)
     groups = [Group("copy", Block(False, gradient), (Block(False, found),))]
     for i in used:
         op, operands = steps.ops[i], steps.operands[i]
@@ -142,12 +137,6 @@ def updating(schedule: Schedule, optimizer: Optimizer, places: Array) -> Update:
     )  # fmt: skip
 
 
-def _traced(recording: Simplified) -> Any:
-    # A parameter, or a state, of which the rule gets traced numbers.
-    number, grad = recording.input(0.0), recording.input(0.0)
-    return SimpleNamespace(first=number, data=number, numbers=[number], grad=grad)
-
-
 class Training:
     """Steps of a program with an optimizer.
 
@@ -163,12 +152,12 @@ class Training:
     def __init__(self, program: Program, optimizer: Optimizer, row: Row, places: Array) -> None:
         self.optimizer, self.row, self._kept = optimizer, row, _kept(optimizer)
         update = updating(program.schedule, optimizer, places)
-        self._n_shared = len(optimizer._numbers(1))
+        self._n_shared = len(optimizer.at_step(1))
         self._numbers = np.zeros((MOST, len(update.numbers)))
         self._numbers[:, self._n_shared :] = update.constants
         self._losses, self._done = np.zeros(MOST), [0]
         self._now: list[tuple[float, ...]] = []
-        kept = [row.data, *map(optimizer._state, update.states)]
+        kept = [row.data, *map(optimizer._parameters.state, update.states)]
         module = import_module(f"micrograd.compiler.run_{program.executor}")
         arrays = self._numbers, kept, row.grad, self._losses, self._done
         self._loop = getattr(module, LOOPS[program.executor])(update, arrays)
@@ -199,7 +188,7 @@ class Training:
             IndexError: `take` got an invalid index. The same holds.
         """
         optimizer, first = self.optimizer, self.optimizer.steps + 1
-        now = [optimizer._numbers(step) for step in range(first, first + count)]
+        now = [optimizer.at_step(step) for step in range(first, first + count)]
         if lrs:
             now = [(lr, *others) for lr, (_, *others) in zip(lrs, now, strict=True)]
         if now != self._now:  # an assignment takes longer than the comparison
@@ -235,7 +224,7 @@ def training_of(program: Program, optimizer: Any) -> Training | None:
     the others. It raises a ValueError if the optimizer has none of the parameters.
     """
     if isinstance(optimizer, Optimizer) and {*program.parameters}.isdisjoint(optimizer.parameters):
-        raise optimizer._has_other_parameters()
+        raise of_others(optimizer)
     # Users may replace a method of the object or of its class, say to clip gradients.
     is_ours = type(optimizer) in (SGD, Adam, AdamW) and all(
         getattr(method, "__globals__", None) is vars(optim) for method in METHODS(optimizer)

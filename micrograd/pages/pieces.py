@@ -19,11 +19,9 @@ the formula of the forward pass, and for each operand its share: what is added t
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 import micrograd.operations  # noqa: F401  # choices between traced numbers
@@ -212,27 +210,25 @@ def recorded_update(optimizer: Optimizer) -> dict[str, Any]:
     """
     recording = Recording()
     called: dict[int, Any] = {}  # what the page calls the result of each instruction
-    memory: dict[str, list[Any]] = {}
 
     def given(name: str) -> Traced:
         number = _Setting(recording, recording.add("input", ()))
         called[number.place] = name
         return number
 
-    def state(name: str) -> list[Any]:
-        return memory.setdefault(name, [given(name)])
+    class State(dict[str, Any]):
+        def __missing__(self, name: str) -> Traced:
+            self[name] = number = given(name)
+            return number
 
     def first(op: str, operand: int) -> int:
         return next(i for i, s in enumerate(steps) if s.op == op and s.operands[0] == operand)
 
-    p, g = SimpleNamespace(data=given("w")), given("g")
-    tracing: Any = copy.copy(optimizer)
-    tracing.lr, tracing.weight_decay = given("rate"), given("decay")
-    tracing._parameters = SimpleNamespace(state=state)
-    tracing._now = tracing._numbers(given("t"))
-    figures = {"d": tracing._decayed(p, g), "pulled": p.data}
-    tracing._update(0, p, figures["d"])
-    figures |= {"next": p.data} | {name: kept for name, [kept] in memory.items()}
+    rate, memory = given("rate"), State()
+    _, *corrections = optimizer.at_step(given("t"))
+    pulled, d = optimizer.decayed(given("w"), given("g"), rate, given("decay"))
+    moved, kept = optimizer.rule(pulled, d, memory, rate, *corrections)
+    figures = {"d": d, "pulled": pulled, "next": moved} | kept
     places = {name: number.place for name, number in figures.items()}
     steps = recording.instructions
     if isinstance(optimizer, Adam):
@@ -262,7 +258,9 @@ def state_of(optimizer: Optimizer, parameters: Sequence[Value]) -> dict[str, Any
         fix = f"pass {name}(model.parameters())"
         raise ValueError(f"optimizer expects the parameters of the model: {fix}")
     place = {p: i for i, p in enumerate(optimizer.parameters)}
-    memory = {kept: optimizer._state(kept) for kept in recorded_update(optimizer)["memory"]}
+    memory = {
+        kept: optimizer._parameters.state(kept) for kept in recorded_update(optimizer)["memory"]
+    }
     return {
         "name": "Momentum" if "v" in memory else name,
         "rate": optimizer.lr,

@@ -332,16 +332,14 @@ XS = [0.5, -1.0, 2.0]
 class Sign(SGD):
     """A rule that branches on numbers, and so works for one parameter at a time only."""
 
-    def _update(self, i, p, g):
-        v = self._state("v")
-        v[i] += self.lr * (i + 1)
-        if g:
-            p.data -= math.copysign(v[i], g)
+    def rule(self, p, g, state, lr):
+        v = state["v"] + lr * (1 + abs(p))
+        return p - math.copysign(v, g) if g else p, {"v": v}
 
 
 class Decayed(AdamW):
-    def _decayed(self, p, g):
-        return g + 0.1 * math.tanh(p.data)
+    def decayed(self, p, g, lr, decay):
+        return p, g + 0.1 * math.tanh(p)
 
 
 def trained_with(kind, compiled, steps=6, **arguments):

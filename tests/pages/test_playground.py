@@ -182,8 +182,8 @@ def test_a_closure_changed_in_python_changes_the_page(tmp_path, opened, monkeypa
 
 
 def test_an_update_rule_changed_in_python_changes_the_page(tmp_path, opened, monkeypatch):
-    def twice_as_far(self, i, p, g):
-        p.data -= 2 * self.lr * g
+    def twice_as_far(self, p, g, state, lr):
+        return p - 2 * lr * g, {}
 
     def moves(name):
         page = playground(mlp(2, [1]), X, Y)
@@ -194,7 +194,7 @@ def test_an_update_rule_changed_in_python_changes_the_page(tmp_path, opened, mon
             return [b - a for a, b in zip(before, shown.evaluate("page.numbers()"), strict=True)]
 
     usual = moves("SGD")
-    monkeypatch.setattr(SGD, "_update", twice_as_far)
+    monkeypatch.setattr(SGD, "rule", twice_as_far)
     assert moves("SGD") == pytest.approx([2 * x for x in usual], rel=1e-9)
 
 
@@ -567,7 +567,7 @@ def test_a_weight_shows_its_update_and_is_set_by_hand(tmp_path, opened):
         trained(model, X, Y, binary_cross_entropy_with_logits, int, optimizer, steps=1)
         text = page.text_content("#details").replace("−", "-")
         i = model.parameters().index(w)
-        for number in (w.grad, optimizer._state("m")[i], optimizer._state("s")[i], w.data):
+        for number in (w.grad, *(optimizer._parameters.state(name)[i] for name in "ms"), w.data):
             mantissa, exponent = f"{number:.3e}".split("e")
             small = f"{float(mantissa):g}e{int(exponent)}"
             assert f"{number:.4g}" in text or small in text
