@@ -35,7 +35,7 @@ import numpy.typing as npt
 from micrograd.compiler import llvm_text as llvm
 from micrograd.compiler.fuse import MEANS, SCATTERS
 from micrograd.compiler.llvm_text import Array, Num, Text, machine
-from micrograd.compiler.schedule import PRODUCTS, Block, Group, Schedule
+from micrograd.compiler.schedule import PRODUCTS, Block, Group, Memories, Schedule
 
 Slots = npt.NDArray[Any]
 
@@ -166,7 +166,7 @@ class _Writer:
         self.job, self.at = job._replace(length=self.plan.size), 0
         self.tables = tables._replace(length=self.job.read(AT["tables"] + 1))
         uniform = uniform._replace(length=self.layout.lanes)
-        self.memory = {False: uniform, True: lanes._replace(length=size)}
+        self.memory = Memories(uniform, lanes._replace(length=size))
 
     def table(self, numbers: Slots) -> int:
         """Where these numbers begin in the table of all places."""
@@ -206,13 +206,13 @@ class _Writer:
             for column in text.range(len(slots)):
                 bits = text.joined([array.read(first + column) for first in firsts])
                 of_kinds = bits.cast("sitofp", "double"), bits.cast("bitcast", "double")
-                self.memory[True].write((column + slots.start) * width, are_whole.where(*of_kinds))
+                self.memory.lanes.write((column + slots.start) * width, are_whole.where(*of_kinds))
 
     def step(self) -> None:
         """Computes everything once: before the lanes, tile by tile, after the means."""
         self.begin("step", is_one_block=False)
         text, job, update, layout = self.text, self.job, self.plan.update, self.layout
-        (uniform, lanes), arrays, width = self.memory.values(), self.arrays, layout.width
+        (uniform, lanes), arrays, width = self.memory, self.arrays, layout.width
         done, n = job.read(DONE), job.read(N)
         if update:
             size, numbers = len(update.numbers), self.array(AT["numbers"])
@@ -250,7 +250,7 @@ class _Writer:
                     lanes.write(ones.at(i) * width + last, one)
             with text.when(blocks > layout.tile):  # add up the tiles
                 for slot in text.range(self.schedule.means[1], start=self.schedule.means[0]):
-                    at, mean = slot + (self.schedule.sizes[0] - self.schedule.means[0]), slot
+                    at, mean = slot + (self.schedule.sizes.uniform - self.schedule.means[0]), slot
                     total = (first > 0).where(uniform.read(at), 0.0) + uniform.read(mean)
                     uniform.write(at, total)
                     uniform.write(mean, total)
@@ -301,7 +301,7 @@ class _Writer:
 
     def read(self, lanes: bool, slot: Any, width: int = 1, step: int = 1) -> Any:
         """In lanes, the vector of a slot; else `width` numbers at slots with this step."""
-        memory = self.memory[lanes]
+        memory = self.memory.of(lanes)
         if self.is_vector:
             vector = self.layout.width
             if lanes:
@@ -316,7 +316,7 @@ class _Writer:
     def write(self, lanes: bool, slot: Any, numbers: Num) -> None:
         """Stores a vector in a slot of the lanes, else numbers in neighbouring slots."""
         width = self.layout.width if lanes and self.is_vector else 1
-        self.memory[lanes].write(slot * width, numbers)
+        self.memory.of(lanes).write(slot * width, numbers)
 
     def blocks(self, carried: list[Any] | None = None) -> Iterator[None]:
         """A loop over all blocks, for groups that compute means."""
@@ -538,13 +538,14 @@ class _Writer:
         self.is_vector = name == "lane_rows"
         if not self.is_vector:  # both memories are one, which begins with the uniform numbers
             length = self.job.read(AT["memory"] + 1)
-            self.memory[False] = self.memory[False]._replace(length=length)
+            uniform = self.memory.uniform._replace(length=length)
+            self.memory = self.memory._replace(uniform=uniform)
 
         def number(place: Any) -> Any:
             if not self.is_vector:
-                return self.memory[False].read(place)
+                return self.memory.uniform.read(place)
             is_lane = place.compared(">=", 0)
-            uniform = self.memory[False].read(is_lane.where(0, -1 - place))
+            uniform = self.memory.uniform.read(is_lane.where(0, -1 - place))
             return is_lane.where(self.read(True, is_lane.where(place, 0)), uniform)
 
         for i in self.text.range(self.count):
@@ -565,7 +566,7 @@ class _Writer:
         for i in self.text.range(n):
             found = []
             for lane, entry in self.entries(self.read(index.lanes, chosen.at(i)), length):
-                slot, memory = entries.at(i, entry), self.memory[table.lanes]
+                slot, memory = entries.at(i, entry), self.memory.of(table.lanes)
                 is_row = self.is_vector and table.lanes
                 found.append(memory.read(slot * self.layout.width + lane if is_row else slot))
             self.write(result.lanes, i + result.slots.item(0), self.text.joined(found))
@@ -577,7 +578,7 @@ class _Writer:
         indices, places = _Places(self, index.slots), _Places(self, added.slots)
         is_mean = self.is_vector and group.op == "scatter mean"
         width = self.layout.width if self.is_vector and not is_mean else 1
-        memory, factor = self.memory[result.lanes], self.share() if is_mean else 1.0
+        memory, factor = self.memory.of(result.lanes), self.share() if is_mean else 1.0
         for i in self.text.range(n * length):
             memory.write((i + out) * width, self.text.number(0.0, "double", width))
         for i in self.text.range(n):

@@ -35,7 +35,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from micrograd.compiler import run_numpy
 from micrograd.compiler.fuse import MEANS
-from micrograd.compiler.schedule import Block, Group, Schedule, Slots
+from micrograd.compiler.schedule import Block, Group, Memories, Schedule, Slots
 
 Array = Any  # an array of NumPy or JAX
 
@@ -68,9 +68,9 @@ class JaxRun:
         self.schedule, self.dtype = schedule, numbers.dtype
         self._n, self._mask = 1, None
         # For each memory: the first slot of each array, and the arrays, of shape (lanes, slots).
-        self._memory: dict[bool, tuple[list[int], list[Array]]] = {False: ([], []), True: ([], [])}
+        self._memory = Memories[tuple[list[int], list[Array]]](([], []), ([], []))
         self._sums: list[Array] = []
-        self._wrong = {False: jnp.zeros(1, self.dtype)}  # the number of invalid indices
+        self._wrong = Memories[list[Array]]([], [])  # invalid indices: a count for each group
         (end, _), *_ = schedule.constants
         self._store(False, 0, numbers[None, :end])
         self._store(False, end, np.array([[number for _, number in schedule.constants]]))
@@ -87,21 +87,24 @@ class JaxRun:
         If there is a mask, only the lanes where it is true count in the means.
         """
         self._n, self._mask = n, mask
-        self._memory[True], self._sums = ([], []), []
-        self._wrong[True] = jnp.zeros(1, self.dtype)
+        self._memory, self._sums = self._memory._replace(lanes=([], [])), []
+        self._wrong.lanes.clear()
         for places, a in zip(self.schedule.inputs, arguments, strict=True):
             self._store(True, places.start, filled(a, n).reshape(n, len(places)))
         self._store(True, self.schedule.zero, np.zeros((n, 1)))  # shorter sums are padded with it
         for group in self.schedule.lanes:
             self._add(group)
-        return jnp.concatenate([*self._sums, self._wrong[True]]), self._results(True)
+        return jnp.concatenate([*self._sums, self._count(True)]), self._results(True)
 
     def after(self, sums: Array, n: int) -> Array:
         """The results that are uniform or means, and the number of invalid indices."""
         self._store(False, self.schedule.means[0], sums[None, :-1] / n)
         for group in self.schedule.after:
             self._add(group)
-        return jnp.append(self._results(False)[0], sums[-1] + self._wrong[False])
+        return jnp.append(self._results(False)[0], sums[-1] + self._count(False))
+
+    def _count(self, lanes: bool) -> Array:
+        return sum(self._wrong.of(lanes), jnp.zeros(1, self.dtype))
 
     def _results(self, lanes: bool) -> Array:
         is_lane, slots = self.schedule.results.T
@@ -110,7 +113,7 @@ class JaxRun:
     # ---- memory
 
     def _store(self, lanes: bool, first: int, array: Array) -> None:
-        starts, arrays = self._memory[lanes]
+        starts, arrays = self._memory.of(lanes)
         if not (lanes or array.shape[1]):  # no means, say: another array begins at this slot
             return
         i = bisect(starts, first)
@@ -122,7 +125,7 @@ class JaxRun:
 
     def _at(self, block: Block) -> Array:
         # The numbers of a block: an axis for the lanes, then the axes of the block.
-        starts, arrays = self._memory[block.lanes]
+        starts, arrays = self._memory.of(block.lanes)
         if not block.slots.size:
             return jnp.zeros((len(arrays[0]), 0), self.dtype)
         owner = np.searchsorted(starts, block.slots, "right") - 1
@@ -158,7 +161,7 @@ class JaxRun:
         elif op == "take":
             index, table = map(self._at, blocks)
             is_valid = (index >= 0) & (index < table.shape[-1]) & (index == jnp.floor(index))
-            self._wrong[lanes] += (~is_valid).sum(dtype=self.dtype)
+            self._wrong.of(lanes).append((~is_valid).sum(dtype=self.dtype))
             place = jnp.where(is_valid, index, 0).astype(int)[..., None]
             taken = jnp.take_along_axis(table, place, -1)[..., 0]
             found = jnp.where(is_valid, taken, jnp.nan)
@@ -287,7 +290,7 @@ def sharded(schedule: Schedule, dtype: str, n: int, first: int = 0) -> tuple[Any
     """
     mesh = Mesh(np.array(jax.devices()), ("lanes",))
     memory = CACHE if jax.default_backend() == "cpu" else MEMORY
-    largest = max(16, memory // (np.dtype(dtype).itemsize * schedule.sizes[1]))
+    largest = max(16, memory // (np.dtype(dtype).itemsize * schedule.sizes.lanes))
     least = math.ceil(n / (mesh.size * largest))
     # Rather a few more tiles than lanes that do not count.
     tiles = next((k for k in range(least, 2 * least) if n % (mesh.size * k) == 0), least)

@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from micrograd.compiler.fuse import SCATTERS
-from micrograd.compiler.schedule import Block, Group, Schedule, Slots
+from micrograd.compiler.schedule import Block, Group, Memories, Schedule, Slots
 from micrograd.core.shapes import fix_of
 
 Array = npt.NDArray[Any]
@@ -89,9 +89,9 @@ class NumPyRun:
 
     def __init__(self, schedule: Schedule, n: int) -> None:
         self.schedule, self.n = schedule, n
-        self.uniform, rows = np.zeros(schedule.sizes[0]), np.zeros((schedule.sizes[1], n))
+        self.uniform, rows = np.zeros(schedule.sizes.uniform), np.zeros((schedule.sizes.lanes, n))
         self.lanes = rows if n > 1 else rows[:, 0]
-        self.memory = {False: self.uniform, True: self.lanes}
+        self.memory = Memories(self.uniform, self.lanes)
         rows[schedule.ones] = 1.0
         for slot, number in schedule.constants:
             self.uniform[slot] = number
@@ -131,7 +131,7 @@ class NumPyRun:
 
     def _view(self, block: Block) -> Array:
         """The numbers of a block, in the shape of its slots plus a last axis for the lanes."""
-        slots, memory = block.slots, self.memory[block.lanes]
+        slots, memory = block.slots, self.memory.of(block.lanes)
         shape = slots.shape + memory.shape[1:]
         steps = regular(slots)
         if steps is not None:
@@ -180,7 +180,7 @@ class NumPyRun:
             else:  # a product of matrices in each lane
                 self._step(np.einsum, "...lkn,...rkn->...rln", a, b, out=out)
         elif op == "take":
-            memory = self.memory[blocks[1].lanes].reshape(-1)
+            memory = self.memory.of(blocks[1].lanes).reshape(-1)
             self._step(memory.take, self._positions(group, blocks[1], out.shape), None, out, "clip")
         elif op in SCATTERS:
             self._scatter(group)
@@ -236,7 +236,7 @@ class NumPyRun:
         numbers = np.empty(shape)
         self._step(np.copyto, numbers, self._operand(contributions, len(shape)))
         self._step(self._view(group.result).fill, 0.0)
-        memory = self.memory[group.result.lanes].reshape(-1)
+        memory = self.memory.of(group.result.lanes).reshape(-1)
         self._step(np.add.at, memory, positions.reshape(-1), numbers.reshape(-1))
 
     def _positions(self, group: Group, table: Block, shape: tuple[int, ...]) -> Array:
@@ -247,7 +247,7 @@ class NumPyRun:
             block = group.operands[0]
             are_inputs = block.lanes and block.slots.max() < self.schedule.zero
             checks = self._checks if are_inputs else self.steps_of[-1][1]
-            checks.append(partial(_check_index, self.memory[block.lanes], block.slots, length))
+            checks.append(partial(_check_index, self.memory.of(block.lanes), block.slots, length))
         positions, whole = np.zeros(shape, np.intp), np.zeros(shape, np.intp)
         self._step(np.copyto, positions, numbers, casting="unsafe")
         starts = length * np.arange(n_tables).reshape(-1, *[1] * (len(shape) - 1))
@@ -273,7 +273,7 @@ class NumPyExecutor:
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
         self.bound: dict[int, NumPyRun] = {}
-        self.tile = max(16, MEMORY // (8 * schedule.sizes[1]))  # what fits into the cache
+        self.tile = max(16, MEMORY // (8 * schedule.sizes.lanes))  # what fits into the cache
 
     @np.errstate(all="ignore")  # 1 / 0 is infinite, without a warning
     def __call__(

@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import chain, product
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +40,19 @@ from micrograd.compiler.simplify import Instructions
 Array = npt.NDArray[Any]
 Slots = npt.NDArray[np.int32]
 Places = tuple[int, ...]
+T = TypeVar("T")
 Grid = tuple[list[Places], list[Places]]  # each left list is paired with every right list
+
+
+class Memories(NamedTuple, Generic[T]):
+    """One thing for each of the two memories, such as its size."""
+
+    uniform: T
+    lanes: T
+
+    def of(self, lanes: bool) -> T:
+        """That of the lanes, or else of the uniform numbers."""
+        return self.lanes if lanes else self.uniform
 
 
 class Block(NamedTuple):
@@ -98,7 +110,7 @@ class Schedule(NamedTuple):
         before: groups that run once, before the lanes, on parameters and constants.
         lanes: groups that run in every lane, and the means over lanes.
         after: groups that run once, after the means.
-        sizes: the number of slots in each memory, uniform and lanes.
+        sizes: the number of slots in each memory.
         inputs: the rows of each argument.
         zero: the row that is 0 in every lane.
         constants: pairs of a uniform slot and its number.
@@ -119,7 +131,7 @@ class Schedule(NamedTuple):
     before: list[Group]
     lanes: list[Group]
     after: list[Group]
-    sizes: tuple[int, int]
+    sizes: Memories[int]
     inputs: list[range]
     zero: int
     constants: list[tuple[int, float]]
@@ -156,16 +168,16 @@ def scheduled(
     layout.take_slots(parameters, False)
     rows: list[range] = []
     for argument in inputs:
-        rows.append(range(layout.size[True], layout.size[True] + len(argument)))
+        rows.append(range(layout.n_rows, layout.n_rows + len(argument)))
         layout.take_slots(argument, True)
     layout.take_constants(instructions, results)
     phases: list[list[Group]] = []
     ends = []
     for levels in _levels(fused):
         phases.append([group for places in levels for group in layout.grouped(places)])
-        ends.append(layout.size[False])
+        ends.append(layout.n_uniform)
     before, lanes, after = phases
-    sizes, means = (layout.size[False], layout.size[True]), (ends[0], ends[1])
+    sizes, means = Memories(layout.n_uniform, layout.n_rows), (ends[0], ends[1])
     zero, ones = layout.fixed[ZERO, True], sorted(layout.ones)
     found = np.array([(fused.lanes[i], layout.slot[i]) for i in results], np.int32)
     return Schedule(
@@ -228,7 +240,7 @@ class _Layout:
     def __init__(self, fused: Fused, instructions: Instructions) -> None:
         self.units, self.lanes, self.numbers = fused.units, fused.lanes, instructions.numbers
         self.slot: dict[int, int] = {}
-        self.size = {False: 0, True: 0}
+        self.n_uniform = self.n_rows = 0
         self.ones: set[int] = set()
 
     def take_constants(self, instructions: Instructions, results: Sequence[int]) -> None:
@@ -244,14 +256,15 @@ class _Layout:
 
     def take_slots(self, places: Sequence[int | None], lanes: bool) -> Slots:
         """Takes the next slot for each place; None takes a slot that belongs to no place."""
-        first = self.size[lanes]
+        first = self.n_rows if lanes else self.n_uniform
         for slot, place in enumerate(places, first):
             if place is not None:
                 self.slot[place] = slot
-        self.size[lanes] += len(places)
         if lanes:  # add a row of ones after them
-            self.ones.add(self.size[True])
-            self.size[True] += 1
+            self.ones.add(first + len(places))
+            self.n_rows += len(places) + 1
+        else:
+            self.n_uniform += len(places)
         return np.arange(first, first + len(places), dtype=np.int32)
 
     def slots_of(self, places: Places, lanes: bool = True, last: int = 0) -> list[int]:

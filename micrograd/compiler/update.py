@@ -90,7 +90,7 @@ def updating(schedule: Schedule, optimizer: Optimizer, places: Array) -> Update:
     moved, kept_numbers = optimizer.rule(*decayed, states, *shared)
     steps, n = recording.instructions, len(optimizer.parameters)
     data, *new = map(recording.place, (moved, *(kept_numbers[name] for name in states)))
-    size = schedule.sizes[False]
+    size = schedule.sizes.uniform
 
     def taken(count: int) -> Slots:
         nonlocal size
@@ -128,7 +128,7 @@ def updating(schedule: Schedule, optimizer: Optimizer, places: Array) -> Update:
         groups.append(Group(op, Block(False, slots[i]), tuple(blocks)))
     lists, square = Block(False, gradient.reshape(1, 1, -1)), taken(1)
     groups.append(Group("dot", Block(False, square.reshape(1, 1, 1)), (lists, lists)))
-    sizes = size, schedule.sizes[True]
+    sizes = schedule.sizes._replace(uniform=size)
     changed = schedule._replace(after=[*schedule.after, *groups], sizes=sizes)
     return Update(
         changed, int(schedule.results[0, 1]), int(square[0]), numbers,
