@@ -8,32 +8,13 @@
     >>> batch.data, w.grad
     (1.0, 1.0)
 
-The idea fits on two pages. Max Bernstein found dot products in the graphs of micrograd
-("Vectorizing ML models for fun") and ended with two questions: could the dot products become matrix
-products, and could the code of `_backward` be derived, too? The two functions in this file answer
-both. First, a layer runs once, forward and backward, on traced numbers, which record what is done
-to them (`core/tracing.py`). The recording knows no numbers, only what is computed from what:
-
-    >>> from micrograd.core.tracing import Recording
-    >>> from micrograd.nn import Layer
-    >>> recording, layer = Recording(), Layer(2, 3)
-    >>> xs = [micrograd.Value(recording.input(0.0)) for _ in range(2)]  # instructions 0 and 1
-    >>> for p in layer.parameters():  # instructions 2 to 10: w, w, b of each of three neurons
-    ...     p.data = recording.input(0.0)
-    >>> loss = sum(neuron.tanh() for neuron in layer(xs))
-    >>> loss.backward()
-
-Then sums are flattened, and sums of products that have a list of factors in common are the rows of
-one matrix product. One is the layer: its biases (times 1) and weights, times its inputs. The other
-one is its backward pass: the transposed weights, times the gradients of the three neurons. The
-functions know neither layers nor derivatives:
-
-    >>> for matrix, vector in matrix_products(sums_of_products(recording.instructions)):
-    ...     print(matrix, "@", vector)
-    [(8, 5, 2), (9, 6, 3)] @ (39, 52, 67)
-    [(10, 8, 9), (7, 5, 6), (4, 2, 3)] @ (None, 0, 1)
-
-The passes of this package do the same for any program, fast, and in all lanes at once.
+Max Bernstein found dot products in the graphs of micrograd ("Vectorizing ML models for fun") and
+ended with two questions: could the dot products become matrix products, and could the code of
+`_backward` be derived, too? The passes here answer both. The function runs once, forward and
+backward, on traced numbers, which record what is done to them (`core/tracing.py`). In the
+recording, sums of products with a list of factors in common are the rows of one matrix product: a
+layer, and also its backward pass. The passes know neither layers nor derivatives.
+`demos/from_scalars_to_arrays.py` shows them one by one.
 
 A lane is one example of the batch. A place is an index into the list of instructions; a slot is an
 index into memory. The passes, in the order in which they run:
@@ -59,47 +40,3 @@ Modules around the passes:
 No pass contains a derivative rule: `tracing.py` records the backward pass in the same way as the
 forward pass.
 """
-
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-
-from micrograd.core.tracing import Instruction
-
-Factors = tuple[int | None, ...]  # places of instructions; None is the number 1
-
-
-def sums_of_products(steps: Sequence[Instruction]) -> dict[int, tuple[Factors, Factors]]:
-    """The left and the right factors of every sum, by the place of the sum.
-
-    Additions whose only use is another addition belong to the same sum. A term that is not a
-    product, or is used elsewhere as well, is multiplied by 1.
-    """
-    uses = Counter(place for step in steps for place in step.operands)
-    found: dict[int, tuple[Factors, Factors]] = {}
-    inside: set[int] = set()  # additions that belong to a sum
-    for place in reversed(range(len(steps))):
-        if steps[place].op != "+" or place in inside:
-            continue
-        products: list[tuple[int | None, ...]] = []
-        waiting = [place]
-        while waiting:
-            term = waiting.pop()
-            op, operands, _ = steps[term]
-            if op == "+" and (term == place or uses[term] == 1):
-                inside.add(term)
-                waiting += reversed(operands)
-            else:
-                products.append(operands if op == "*" and uses[term] == 1 else (term, None))
-        lefts, rights = zip(*products, strict=True)
-        found[place] = lefts, rights
-    return found
-
-
-def matrix_products(
-    sums: Mapping[int, tuple[Factors, Factors]],
-) -> list[tuple[list[Factors], Factors]]:
-    """The matrices, as lists of rows, and the vectors that they are multiplied by."""
-    matrices: dict[Factors, list[Factors]] = defaultdict(list)
-    for row, vector in sums.values():
-        matrices[vector].append(row)
-    return [(rows, vector) for vector, rows in matrices.items() if len(rows) > 1]

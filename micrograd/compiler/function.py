@@ -55,7 +55,6 @@ if TYPE_CHECKING:
 
 KIND = attrgetter("__class__", "shape", "dtype")  # of an argument
 EXECUTORS = ("llvm", "numpy", *DTYPES)
-SYNONYMS = {"numba": "llvm"}  # of earlier versions
 NOTHING = Guard(len)  # of a function that reads nothing, before something is compiled
 OFTEN, SOON = 20, 60.0  # warn after OFTEN compilations in less than SOON seconds
 
@@ -93,7 +92,6 @@ class Compiled:
                 f"compile expects a function, got {type(function).__name__} {function!r:.40}: "
                 "pass the function itself, not its result"
             )
-        executor = SYNONYMS.get(executor, executor)
         if executor not in ("", *EXECUTORS):
             raise ValueError(f"executor {executor!r} is not one of {', '.join(EXECUTORS)}")
         self.function = function
