@@ -36,9 +36,6 @@ def codes(monkeypatch):
     return made
 
 
-def test_numba_is_another_name_for_it():
-
-
 def test_one_text_serves_all_numbers_of_examples(codes):
     model, xs = mlp(3, 5, 2), rows(600, 3)
     loss = micrograd.compile(lambda x, k: cross_entropy(model(x), k), executor="llvm")
