@@ -54,6 +54,7 @@ from numpy.typing import NDArray
 
 from micrograd.core.arithmetic import as_number
 from micrograd.core.node import as_constant, as_value, innermost, unrecorded
+from micrograd.core.origin import note
 from micrograd.core.pause import is_paused
 from micrograd.core.shapes import Numbers
 from micrograd.engine import Value
@@ -140,7 +141,6 @@ class ValueArray(np.ndarray[Any, Any]):
     """
 
     label: str = ""  # a name for drawings
-    _made_from: tuple[str, tuple[Any, ...]] | None = None  # operation and operands, for drawings
 
     @property  # type: ignore[override]  # ndarray.data is a buffer
     def data(self) -> Copy:
@@ -432,7 +432,7 @@ def _remembering(result: Any, operation: str, operands: tuple[Any, ...]) -> Any:
         return result
     arrays = [x for x in operands if isinstance(x, ValueArray) and isinstance(result, Value)]
     if not any(v is result for array in arrays for v in array.flat):
-        result._made_from = operation, operands  # type: ignore[union-attr]
+        note(result, "array", (operation, operands))
     return result
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, SupportsFloat, TypeVar, overload
 
 from micrograd.core.arithmetic import Number, as_number
 from micrograd.core.node import as_value, frozen, innermost, of_leaf, unrecorded
+from micrograd.core.origin import note, origin
 from micrograd.core.shapes import Numbers, flat, plain, shape_of
 from micrograd.engine import Value
 
@@ -268,10 +269,10 @@ def _note(out: object, module: Module, x: list[Value]) -> None:
     results: list[Any] = out if isinstance(out, list) else [out]
     first = results[0] if results else None
     # under no_grad() a result must not keep its inputs alive
-    if isinstance(first, Value) and first._prev and not hasattr(first, "_made_by"):
-        note = (module, *x)
+    if isinstance(first, Value) and first._prev and not origin(first, "module"):
+        made_by = (module, *x)
         for result in results:
-            result._made_by = note
+            note(result, "module", made_by)
 
 
 def _found(kind: Any, thing: Any, name: str, attributes: bool = False) -> Iterator[tuple[str, Any]]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from micrograd.core.origin import origin
 from micrograd.draw.formulas import TRANSPOSED, counted
 from micrograd.draw.names import is_array
 from micrograd.draw.records import Box, Graph, folded
@@ -186,13 +187,14 @@ def _taken(part: Any, whole: Any) -> tuple[str, str]:
 def _memory(thing: Any) -> tuple[str, Sequence[Any]]:
     # What an array or the Value of a reduction remembers: the operation and its operands; a view
     # is taken from a result, or from an array with a label.
-    if not getattr(thing, "_made_from", None):
+    made = origin(thing, "array")
+    if not made:
         base = getattr(thing, "base", None)
-        known = getattr(base, "_made_from", None) or getattr(base, "label", "")
+        known = origin(base, "array") or getattr(base, "label", "")
         return "", [base] if known else []
     import numpy as np  # a graph of arrays has loaded it
 
-    op, things = thing._made_from
+    op, things = made
     return op, [np.asarray(x) if isinstance(x, (list, tuple)) else x for x in things]
 
 

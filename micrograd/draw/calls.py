@@ -35,6 +35,7 @@ from itertools import count, islice
 from typing import Any
 
 from micrograd import core, engine
+from micrograd.core.origin import note, origin
 from micrograd.draw.foreign import attribute, is_foreign
 from micrograd.draw.formulas import number, sign
 from micrograd.engine import Value
@@ -112,10 +113,9 @@ _of_others: dict[int, Any] = {}  # nodes that cannot have attributes, of the las
 
 def noted(node: object) -> tuple[Call | None, Place | None, int]:
     """The innermost call in which a node was made, the place in it, and its number, or -1."""
-    kept = getattr(node, "__dict__", {})  # an object of another engine may answer to every name
-    if "_copy_of" in kept:
-        return noted(kept["_copy_of"])
-    found = kept.get("_called") or _of_others.get(id(node), (None, None))[1]
+    if copied := origin(node, "node"):
+        return noted(copied)
+    found = origin(node, "call") or _of_others.get(id(node), (None, None))[1]
     return found or (None, None, -1)
 
 
@@ -195,11 +195,11 @@ class Watch:
         is_new = bool(operands) and noted(result)[2] < 0
         kept = getattr(result, operands, None) if is_new else None
         if is_new and (frame.f_code is DETACH or (kept is not None and len(kept))):
-            note = (*self._around(frame), next(self._numbers))
+            made = (*self._around(frame), next(self._numbers))
             try:
-                result._called = note
+                note(result, "call", made)
             except AttributeError:  # it has slots
-                _of_others[id(result)] = result, note
+                _of_others[id(result)] = result, made
         if not frame.f_code.co_flags & GENERATOR:  # a generator also returns when it yields
             self._frames.pop(frame, None)
 

@@ -36,6 +36,7 @@ from typing import Any
 from micrograd.core.arithmetic import Number, as_number
 from micrograd.core.errors import FAILURES
 from micrograd.core.node import Own, operations
+from micrograd.core.origin import note
 from micrograd.derivatives import again, local_derivatives, replayed, shares
 from micrograd.draw.names import Names, found, is_array, is_model
 from micrograd.engine import Value, topological_order
@@ -152,7 +153,7 @@ def _leaf(node: Any) -> Value:
         return Value(node)  # a plain number among the operands
     label, grad = getattr(node, "label", ""), as_number(_kept(node, "grad"))
     copy = Value(_kept(node, "data"), label=label if isinstance(label, str) else "")
-    copy._copy_of = node  # type: ignore[attr-defined]  # it knows the calls that made it
+    note(copy, "node", node)  # it knows the calls that made it, and a page shows its text
     copy.grad = 0 if grad is NotImplemented else grad
     return copy
 
@@ -187,8 +188,6 @@ def _give_rule(copy: Value, node: Any, slopes: list[Any] | None) -> None:
         copy._op, copy._chain_rule = twin._op, twin._chain_rule
     else:
         copy._op, copy._chain_rule = op or "?", _Slopes(slopes)
-    if hasattr(node, "_backward"):
-        copy.__dict__["_written"] = node._backward  # a page shows its text
 
 
 def _candidates(op: str, kind: type, copy: Value, slopes: list[Any] | None) -> Iterator[str]:

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from micrograd.core.arithmetic import Number
+from micrograd.core.origin import origin
 from micrograd.draw.array_level import remembered, with_arrays
 from micrograd.draw.calls import is_called, owners
 from micrograd.draw.chain_rule import with_tangents
@@ -68,7 +69,7 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: obj
     named.arrays[:0] = by_hand.arrays
     for owner in owners(order):
         named.add(owner, type(owner).__name__, is_owned=True)
-    notes = (getattr(value, "_made_by", None) for value in order)
+    notes = (origin(value, "module") for value in order)
     modules = {id(note[0]): note[0] for note in notes if note}.values()
     unnamed = [m for m in modules if not named.path_of.keys() >= {*m.parameters()}]
     for k, module in enumerate(unnamed):

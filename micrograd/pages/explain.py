@@ -22,6 +22,7 @@ from contextlib import suppress
 from typing import Any
 
 from micrograd.core.naming import distinct
+from micrograd.core.origin import origin
 from micrograd.draw.calls import is_called, noted, stored
 from micrograd.draw.foreign import as_ours
 from micrograd.draw.formulas import sign
@@ -142,7 +143,8 @@ def _code(order: Iterable[Value]) -> dict[str, str]:
     first = {str(value._op): value for value in reversed(list(order)) if value._prev}
     found = {}
     for op, value in first.items():
-        closure = vars(value).get("_written") or value._backward  # of another engine, or ours
+        copied = origin(value, "node")  # of another engine, or ours
+        closure = getattr(copied, "_backward", None) or value._backward
         with suppress(OSError, TypeError):
             found[op] = textwrap.dedent(inspect.getsource(closure)).strip()
     return found

@@ -9,6 +9,7 @@ import pytest
 from pictures import arrows, inputs, names, picture
 
 from micrograd import Value, draw_dot, no_grad, topological_order, values
+from micrograd.core.origin import origin
 from micrograd.draw.formulas import number
 from micrograd.draw.graph import at_level, graph
 from micrograd.nn import MLP
@@ -202,7 +203,7 @@ def test_arrays_are_freed_with_the_last_reference():
         product = A @ W
         loss = ((product - 1.0) ** 2).mean()
         watched = [
-            weakref.ref(thing) for thing in (product, loss, loss._made_from[1][0], A, A[0, 0])
+            weakref.ref(thing) for thing in (product, loss, origin(loss, "array")[1][0], A, A[0, 0])
         ]
         del product, loss
         assert [ref() is None for ref in watched] == [True, True, True, False, False]
