@@ -1,4 +1,4 @@
-"""The return value of a compiled function: results, their mean, and the gradients of the mean."""
+"""What a compiled function takes, arrays of examples, and what it returns, a Batch."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from micrograd.compiler.parameters import Row, one_at_a_time
 from micrograd.compiler.schedule import Array
+from micrograd.core.shapes import Numbers, fix_of
 
 
 class Batch:
@@ -85,3 +86,25 @@ class Batch:
 
     def __repr__(self) -> str:
         return f"Batch(data={self.data}, n={self.n})"
+
+
+def as_array(i: int, x: Numbers) -> Array:
+    """Argument i as an array of numbers."""
+    if np.ma.is_masked(x):
+        raise TypeError(f"argument {i} has masked numbers: leave out those examples")
+    try:
+        array = np.asarray(x)
+    except ValueError:
+        raise ValueError(
+            f"argument {i} has examples of different lengths, but all examples of a batch must "
+            "have the same shape: call the function once for each length"
+        ) from None
+    if array.dtype.kind not in "biuf":
+        text = next((v for v in array.ravel().tolist() if isinstance(v, str)), 0)
+        fix = fix_of(text if array.ndim == 1 else 0, "convert it with .astype(float)")
+        raise TypeError(
+            f"argument {i}: expected an array of real numbers, got {array.dtype} {x!r:.40}: {fix}"
+        )
+    # JAX has no long doubles, and numbers in the byte order of this machine alone.
+    dtype = np.dtype(float) if array.dtype.char == "g" else array.dtype.newbyteorder("=")
+    return array.astype(dtype, copy=False)

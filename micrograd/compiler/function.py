@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from micrograd.compiler.batch import Batch
+from micrograd.compiler.batch import Batch, as_array
 from micrograd.compiler.guard import Guard
 from micrograd.compiler.parameters import Row, is_recording, one_at_a_time
 from micrograd.compiler.profile import Profile
@@ -45,7 +45,7 @@ from micrograd.compiler.simplify import Instructions
 from micrograd.compiler.training import check_loss, check_optimizer
 from micrograd.compiler.update import training_of
 from micrograd.core.pause import is_paused, open_blocks
-from micrograd.core.shapes import Numbers, Table, fix_of
+from micrograd.core.shapes import Numbers, Table
 from micrograd.core.tracing import Traced
 from micrograd.engine import Value
 from micrograd.optim import Optimizer
@@ -508,25 +508,3 @@ def _has_values(x: object) -> bool:
     if isinstance(x, (list, tuple)):
         return any(map(_has_values, x))
     return isinstance(x, (Value, Traced))
-
-
-def as_array(i: int, x: Numbers) -> Array:
-    """Argument i as an array of numbers."""
-    if np.ma.is_masked(x):
-        raise TypeError(f"argument {i} has masked numbers: leave out those examples")
-    try:
-        array = np.asarray(x)
-    except ValueError:
-        raise ValueError(
-            f"argument {i} has examples of different lengths, but all examples of a batch must "
-            "have the same shape: call the function once for each length"
-        ) from None
-    if array.dtype.kind not in "biuf":
-        text = next((v for v in array.ravel().tolist() if isinstance(v, str)), 0)
-        fix = fix_of(text if array.ndim == 1 else 0, "convert it with .astype(float)")
-        raise TypeError(
-            f"argument {i}: expected an array of real numbers, got {array.dtype} {x!r:.40}: {fix}"
-        )
-    # JAX has no long doubles, and numbers in the byte order of this machine alone.
-    dtype = np.dtype(float) if array.dtype.char == "g" else array.dtype.newbyteorder("=")
-    return array.astype(dtype, copy=False)

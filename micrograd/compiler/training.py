@@ -108,7 +108,7 @@ def fit(
     steps, size, seed = map(index, (steps, size, seed))
     loop = getattr(loss, "in_one_call", None)
     if loop:
-        from micrograd.compiler.function import as_array
+        from micrograd.compiler.batch import as_array
 
         examples = [as_array(i, some) for i, some in enumerate(examples)]
     for name, some in zip("Xy", examples, strict=False):
