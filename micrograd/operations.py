@@ -12,8 +12,8 @@ which have no value yet, the choice itself becomes an operation.
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
-from typing import Any, SupportsIndex
+from collections.abc import Callable, Sequence
+from typing import Any, SupportsIndex, TypeVar
 
 from micrograd.core.arithmetic import Number
 from micrograd.core.node import Output, as_operand, record
@@ -21,6 +21,8 @@ from micrograd.core.tracing import Traced, choices
 from micrograd.engine import Value
 
 __all__ = ["take"]
+
+T = TypeVar("T")
 
 
 def take(table: Any, index: SupportsIndex) -> Any:
@@ -65,6 +67,20 @@ def _take(index: Traced, *entries: Any) -> Value:
         return index.take([entry.data for entry in entries]), _backward
 
     return record("take", choice, *_operands(entries))
+
+
+def matrix_product_rule(
+    upstream: T, left: T, right: T, transposed: Callable[[T], T]
+) -> tuple[tuple[T, T], tuple[T, T]]:
+    """The factors of each contribution for P = X W: to X, upstream Wᵀ; to W, Xᵀ upstream.
+
+    NumPy multiplies matrices of Values number by number, so this is not an operation: drawings of
+    arrays show it, in numbers and in letters.
+
+    >>> matrix_product_rule("U", "X", "W", lambda name: name + "ᵀ")
+    (('U', 'Wᵀ'), ('Xᵀ', 'U'))
+    """
+    return (upstream, transposed(right)), (transposed(left), upstream)
 
 
 def _operands(entries: Sequence[Any]) -> list[Value]:

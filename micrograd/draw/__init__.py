@@ -1,7 +1,27 @@
-"""Pictures of graphs and networks: `draw_dot`, `mermaid` and `draw_network`."""
+"""Pictures of graphs and networks: `draw_dot`, `mermaid` and `draw_network`.
 
-from micrograd.draw.dot import draw_dot, mermaid
-from micrograd.draw.network import draw_network
-from micrograd.draw.render import Digraph, register
+They are imported on first use, because pages need the colours in `tokens.py`, but not Graphviz.
+"""
 
+import importlib as _importlib
+import typing as _typing
+
+if _typing.TYPE_CHECKING:  # for editors and type checkers
+    from micrograd.draw.dot import draw_dot as draw_dot
+    from micrograd.draw.dot import mermaid as mermaid
+    from micrograd.draw.network import draw_network as draw_network
+    from micrograd.draw.render import Digraph as Digraph
+    from micrograd.draw.render import register as register
+
+_module_of = {
+    **dict.fromkeys(("draw_dot", "mermaid"), "dot"),
+    "draw_network": "network",
+    **dict.fromkeys(("Digraph", "register"), "render"),
+}
 __all__ = ["Digraph", "draw_dot", "draw_network", "mermaid", "register"]
+
+
+def __getattr__(name: str) -> _typing.Any:
+    if name in _module_of:
+        return getattr(_importlib.import_module(f"micrograd.draw.{_module_of[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

@@ -16,6 +16,7 @@ from micrograd.derivatives import jvp, local_derivatives
 from micrograd.draw.formulas import TIMES, TRANSPOSED, UNKNOWN, number, partial, shape_text
 from micrograd.draw.records import Box, Graph
 from micrograd.engine import Value
+from micrograd.operations import matrix_product_rule
 
 Piece = tuple[str, str]  # a text, and 'local', 'gradient', 'share', 'ink', 'rate' or 'faint'
 Rules = dict[str, list[list[Piece]]]  # keyed by node: a row for each operand, [] if it has no rule
@@ -125,14 +126,17 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
 
 
 def _in_matrices(node: Box, factors: Sequence[Box], i: int) -> list[Piece]:
-    # The chain rule of P = X @ W in numbers: the upstream gradient times W transposed, or X
-    # transposed times the upstream gradient.
+    # The chain rule of P = X @ W in numbers.
     shapes = _shapes(node, *factors)
     if factors[i].kind == "constant" or max(map(max, shapes)) > FITS or len(shapes[0]) > 2:
         return []
     upstream = (matrix(node.grad, node).reshape(shapes[2]), "gradient")
-    turned = (matrix(factors[1 - i].data, factors[1 - i]).reshape(shapes[1 - i]).T, "local")
-    (left, first), (right, second) = (upstream, turned) if i == 0 else (turned, upstream)
+    x, w = (
+        (matrix(factor.data, factor).reshape(shape), "local")
+        for factor, shape in zip(factors, shapes, strict=False)
+    )
+    rule = matrix_product_rule(upstream, x, w, lambda factor: (factor[0].T, factor[1]))
+    (left, first), (right, second) = rule[i]
     times = [(matrix_text(left), first), DOT, (matrix_text(right), second)]
     return [*times, EQUALS, (matrix_text(left @ right), "share")]
 
@@ -214,10 +218,9 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[str, str]) -> Rules:
         added: Piece = ("\N{N-ARY SUMMATION}\xa0", "faint")
         if _is_product(node):
             shapes = _shapes(node, *(box_of[name] for name in node.operands))
-            other, name = shapes[1 - i], name_of[node.operands[1 - i]] + TRANSPOSED
-            turned = (name.removesuffix(2 * TRANSPOSED), "local")
-            pairs = [(upstream, shapes[2]), (turned, (*other[:-2], other[-1], other[-2]))]
-            (left, rows), (right, columns) = pairs if i == 0 else pairs[::-1]
+            x, w = (((name_of[name], "local"), shapes[k]) for k, name in enumerate(node.operands))
+            rule = matrix_product_rule((upstream, shapes[2]), x, w, _transposed)
+            (left, rows), (right, columns) = rule[i]
             texts = f"\xa0\xa0\xa0{shape_text(rows)}\xa0{shape_text(columns)}"
             is_shared = shapes[i][:-2] != shapes[2][:-2]  # by several matrices
             return [*[added] * is_shared, left, DOT, right, (texts, "faint")]
@@ -229,6 +232,12 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[str, str]) -> Rules:
 
     with_rules = [node for node in drawn.nodes if node.has_ports]
     return {node.name: [row(node, i) for i in range(len(node.operands))] for node in with_rules}
+
+
+def _transposed(factor: tuple[Piece, tuple[int, ...]]) -> tuple[Piece, tuple[int, ...]]:
+    (name, colour), shape = factor
+    turned = (name + TRANSPOSED).removesuffix(2 * TRANSPOSED)
+    return (turned, colour), (*shape[:-2], shape[-1], shape[-2])
 
 
 def _known_derivatives(value: Value) -> Sequence[Any]:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
+from micrograd.core.examples import columns, curve, examples
 from micrograd.core.shapes import Model, Numbers, flat
 from micrograd.engine import Value, topological_order
 from micrograd.losses import binary_cross_entropy_with_logits, cross_entropy, hinge, squared_error
@@ -22,7 +23,6 @@ from micrograd.nn import ACTIVATIONS, MLP, Layer, Module, Neuron
 from micrograd.optim import SGD, Adam, AdamW, Optimizer
 from micrograd.pages.page import Page
 from micrograd.pages.pieces import call_of, piece, recorded_update, state_of, weights_of
-from micrograd.pages.points import columns, curve, examples
 
 # What the page calls each loss, and how PyTorch computes it from all scores and labels y.
 IN_TORCH = "torch.nn.functional.{}(scores[:, 0], y.double())"

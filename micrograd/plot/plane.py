@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from micrograd.core.examples import examples
 from micrograd.core.node import innermost
 from micrograd.core.shapes import Model, Numbers, flat
 from micrograd.engine import Value, no_grad
-from micrograd.pages.points import examples
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

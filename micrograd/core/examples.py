@@ -1,4 +1,4 @@
-"""Points as they come from a user, checked: of classes in the plane, or of a curve."""
+"""Examples as they come from a user, checked: points of classes in the plane, or of a curve."""
 
 from __future__ import annotations
 

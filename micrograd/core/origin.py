@@ -1,0 +1,21 @@
+"""Where a Value or an array comes from: notes that others leave on it, for drawings.
+
+module      the module that returned it, and its inputs (`module.py`)
+array       the operation and its operands, of an array or of a sum over one (`arrays.py`)
+call        the call in which it was made (`draw/calls.py`)
+node        the node of another engine that it copies (`draw/foreign.py`)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def note(thing: Any, kind: str, what: object) -> None:
+    """Leaves a note; an AttributeError if a node of another engine has no room for it."""
+    setattr(thing, f"_from_{kind}", what)
+
+
+def origin(thing: object, kind: str) -> Any:
+    """What was noted on it, or None. An object of another engine may answer to every name."""
+    return getattr(thing, "__dict__", {}).get(f"_from_{kind}")
