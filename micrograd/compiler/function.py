@@ -35,7 +35,7 @@ import numpy.typing as npt
 
 from micrograd.compiler.batch import Batch, as_array
 from micrograd.compiler.guard import Guard
-from micrograd.compiler.parameters import Row, is_recording, one_at_a_time
+from micrograd.compiler.parameters import is_recording, one_at_a_time
 from micrograd.compiler.profile import Profile
 from micrograd.compiler.program import DTYPES, Program, Shapes
 from micrograd.compiler.record import Shape
@@ -133,7 +133,7 @@ class Compiled:
             return self.function(*arguments)
         program, arrays, n = prepared
         try:
-            return self._computed(program, arrays, n)
+            return program.batch(arrays, n, self._gradient_program)
         except IndexError:
             program.say_which_index(arrays, n)
             raise
@@ -225,29 +225,6 @@ class Compiled:
         if all(map(is_, arrays, arguments)):
             cache.calls[kinds] = program, n
         return program, arrays, n
-
-    def _computed(self, program: Program, arrays: Sequence[Array], n: int) -> Batch:
-        if not (program.is_list or not program.has_gradients or (open_blocks and is_paused())):
-            mean, gradients, lanes = program.with_gradients(program.row.data, arrays, n)
-            return Batch(n, mean, lanes, lambda _: (program.row, gradients))
-        parameters = program.row.data.copy()
-        lanes = program.results(parameters, arrays, n)
-        with np.errstate(all="ignore"):
-            means = [float(row.mean()) for row in lanes]
-        kept = None if is_paused() else [a.copy() for a in arrays]  # for a later backward()
-
-        def gradients_of(output: int) -> tuple[Row, Array]:
-            if kept is None or not program.have_graphs[output]:
-                raise RuntimeError(
-                    "this batch has no gradients, since its result is a number such as .data, or "
-                    "was computed inside no_grad(): return a Value, computed outside"
-                )
-            backward = self._gradient_program(program, output)
-            _, gradients, _ = backward.with_gradients(parameters, kept, n)
-            return backward.row, gradients
-
-        data, found = (means, lanes.T) if program.is_list else (means[0], lanes[0])
-        return Batch(n, data, found, gradients_of)
 
     def program(self, shapes: Shapes) -> Program:
         """The program for examples of these shapes, compiled on first use."""

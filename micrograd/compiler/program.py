@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 
+from micrograd.compiler.batch import Batch
 from micrograd.compiler.fuse import Fused, fused
 from micrograd.compiler.parameters import Row, one_at_a_time, shared_row
 from micrograd.compiler.record import Shape, recorded
@@ -39,6 +40,7 @@ from micrograd.compiler.run_numpy import NumPyExecutor
 from micrograd.compiler.schedule import Array, Schedule, order_of_use, scheduled
 from micrograd.compiler.simplify import averaged
 from micrograd.compiler.text import matrix_source, scalar_source
+from micrograd.core.pause import is_paused, open_blocks
 from micrograd.engine import Value
 
 Shapes = tuple[Shape, ...]
@@ -65,8 +67,8 @@ class Program:
     >>> from micrograd import Value
     >>> w = Value(2.0, label="w")
     >>> program = Program(lambda x: w * x, [()], "numpy")
-    >>> program.with_gradients(program.row.data, [np.array([1.0, 3.0])], 2)  # one argument, 2 lanes
-    (4.0, array([2.]), array([2., 6.]))
+    >>> program.batch([np.array([1.0, 3.0])], 2)  # one argument, 2 lanes
+    Batch(data=4.0, n=2)
     """
 
     def __init__(
@@ -125,6 +127,38 @@ class Program:
         mean = found.item(0)  # a result that is uniform is its own mean
         gradients = found[1 : 1 + len(self.parameters)]
         return mean, gradients, rows[0] if len(rows) else np.full(n, mean)
+
+    def batch(
+        self,
+        arguments: Sequence[Array],
+        n: int,
+        of_result: Callable[[Program, int], Program] = lambda program, output: program,
+    ) -> Batch:
+        """The results for n examples, which compute gradients of their means when asked.
+
+        `of_result` finds the program that differentiates another result.
+        """
+        if not (self.is_list or not self.has_gradients or (open_blocks and is_paused())):
+            mean, gradients, lanes = self.with_gradients(self.row.data, arguments, n)
+            return Batch(n, mean, lanes, lambda _: (self.row, gradients))
+        parameters = self.row.data.copy()
+        lanes = self.results(parameters, arguments, n)
+        with np.errstate(all="ignore"):
+            means = [float(row.mean()) for row in lanes]
+        kept = None if is_paused() else [a.copy() for a in arguments]  # for a later backward()
+
+        def gradients_of(output: int) -> tuple[Row, Array]:
+            if kept is None or not self.have_graphs[output]:
+                raise RuntimeError(
+                    "this batch has no gradients, since its result is a number such as .data, or "
+                    "was computed inside no_grad(): return a Value, computed outside"
+                )
+            backward = of_result(self, output)
+            _, gradients, _ = backward.with_gradients(parameters, kept, n)
+            return backward.row, gradients
+
+        data, found = (means, lanes.T) if self.is_list else (means[0], lanes[0])
+        return Batch(n, data, found, gradients_of)
 
     def executor_for(self, with_gradients: bool) -> Any:
         """The executor of the results alone, or of one result with its gradients."""

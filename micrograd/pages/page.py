@@ -31,7 +31,7 @@ for _ in range(4):
 PATTERN = r"(?<=[(,=:!&|?;{}\[>])\s*/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/"
 KEPT = rf"(?P<kept>{STRING}|{TEMPLATE}|{PATTERN}|/\*[\s\S]*?\*/)"
 # What makes a script or a style easy to read, but says nothing.
-ROOM = {
+SPACES = {
     ".js": r"(?<=[,;(){}\[=&|>])\n *|,?\n *(?=[)}\]])|\n *(?=[.?:\n])"
     r"| (?==>|[=!]==|&&|\|\|)|(?<=[=!]==) |(?<==>) |(?<=&&|\|\|) |(?<=\n) +",
     "css": r"(?<=[:;,{}])\s+|\s+(?=[{}])",
@@ -127,7 +127,7 @@ def _join(name: str, folder: Path | None, texts: dict[str, str], owners: dict[st
     for named in NAMED.findall(text):
         if owners.setdefault(named, name) != name:
             raise ValueError(f"{name}: {owners[named]} has a {named}, too: rename one of them")
-    room = f"{KEPT}|{ROOM[name[-3:]]}"
+    room = f"{KEPT}|{SPACES[name[-3:]]}"
     texts[name] = re.sub(room, lambda found: found["kept"] or "", text).strip()
 
 
