@@ -25,7 +25,7 @@ N = TypeVar("N", bound="Node")
 
 operations: dict[str, Callable[..., Any]] = {}  # the key is the `_op` of the results
 _new = object.__new__
-Value: Any = None  # the class: constants and results are of it, also beside a subclass
+Value: Any = None  # the class in engine.py, which sets it; results of its subclasses are of it, too
 _freezes = count(1)
 _known_kinds: set[type] = set()  # types of results that are known to be numbers
 
@@ -192,6 +192,10 @@ def reflected(forward: Callable[[Any, Any], Any]) -> Callable[[N, SupportsFloat]
         return other if other is NotImplemented else forward(other, self)
 
     return method
+
+
+# A node without an operation has one of these four functions in the place of a rule. They do
+# nothing, and which one it is says what the node is: so this costs no memory.
 
 
 def of_leaf(upstream: Number, *operands: object) -> None:
