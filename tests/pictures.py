@@ -12,7 +12,11 @@ def words(text):
 
 
 def picture(root, level="op", **options):
-    """The words of each card by its key, in the order of drawing, and the arrows between keys."""
+    """The words of each card by its key, in the order of drawing, and the arrows between keys.
+
+    The variables of a test give no names.
+    """
+    options = {"names": {}} | options
     text = micrograd.mermaid(root, level=level, **options)
     cards = re.findall(r'^    (\w+)\W+"(.*)"', text, re.MULTILINE)
     found = {key: words(shown) for key, shown in cards}
@@ -39,5 +43,5 @@ def boxes(root, level, **options):
 
 def inputs(root, level="op", **options):
     """The names of the inputs, which have round cards."""
-    text = micrograd.mermaid(root, level=level, **options)
+    text = micrograd.mermaid(root, level=level, **{"names": {}} | options)
     return [words(name)[0] for name in re.findall(r'\(\["(.*?)<br>', text)]

@@ -16,7 +16,7 @@ number has a wider line or a deeper shade. Yellow means: look here.
 
     >>> from micrograd.engine import Value
     >>> a, b = Value(2.0), Value(0.5)
-    >>> dot = draw_dot(a - b, names=locals())
+    >>> dot = draw_dot(a - b)
     >>> [line.strip() for line in dot.source.splitlines() if "->" in line]
     ['v0 -> v2:p0:w', 'v1 -> v2:p1:w']
 """
@@ -33,6 +33,7 @@ from micrograd.draw.formulas import sign
 from micrograd.draw.graph import readable
 from micrograd.draw.render import Digraph
 from micrograd.draw.tokens import EDGE, FONT, GRAPH, LEGEND, LIGHT, largest, line
+from micrograd.draw.variables import variables
 from micrograd.engine import Value
 
 EDGES = ("plain", "derivatives", "symbols")
@@ -75,7 +76,8 @@ def draw_dot(
             a compiled function, drawn by its groups: then only format and rankdir are used.
         format: the format for `render` and `pipe`: 'svg', 'png', 'pdf' and more.
         rankdir: the direction of the arrows: 'LR' (to the right) or 'TB' (downwards).
-        names: a dict of variables, usually `locals()`; see `micrograd.draw.graph.graph`.
+        names: a dict of variables; by default those of the code that calls, see `variables.py`. {}
+            for none.
         edges: 'plain'; 'derivatives' for the chain rule of each operand, beside the place where its
             arrow enters: local derivative × upstream gradient = contribution; or 'symbols' for the
             same in letters, with arrows that point backward. The contributions of all arrows that
@@ -107,7 +109,7 @@ def draw_dot(
         picture: Digraph = draw(root, format, rankdir)
         return picture
     root, names, tangents, parameters, highlight, done = as_ours(
-        root, names, tangents, parameters, highlight, done
+        root, variables(names), tangents, parameters, highlight, done
     )
     if edges not in EDGES:
         raise ValueError(f"edges {edges!r} is not one of {', '.join(EDGES)}")
@@ -232,7 +234,7 @@ def mermaid(
         v0 -->|1| v2
         v1 -->|2| v2
     """
-    root, names, parameters = as_ours(root, names, parameters)
+    root, names, parameters = as_ours(root, variables(names), parameters)
     drawn, _ = readable(_results(root, rankdir), names, level, parameters)
     arrows = []
     for box in drawn.nodes:

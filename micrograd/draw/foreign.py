@@ -38,7 +38,7 @@ from micrograd.core.errors import FAILURES
 from micrograd.core.node import Own, operations
 from micrograd.core.origin import note
 from micrograd.derivatives import again, local_derivatives, replayed, shares
-from micrograd.draw.names import Names, found, is_array, is_model
+from micrograd.draw.names import Names, Variables, found, is_array, is_model
 from micrograd.engine import Value, topological_order
 
 UNKNOWN = (
@@ -111,7 +111,7 @@ def as_ours(root: Any, *others: object) -> list[Any]:
 
 def _replaced(thing: Any, copy_of: Mapping[int, Value]) -> Any:
     if is_array(thing):
-        thing = thing.tolist()
+        thing = thing.tolist() if str(thing.dtype) == "object" else thing
     if isinstance(thing, (list, tuple, set, frozenset)):
         return [_replaced(entry, copy_of) for entry in thing]
     if not isinstance(thing, Mapping):
@@ -124,7 +124,8 @@ def _replaced(thing: Any, copy_of: Mapping[int, Value]) -> Any:
             inside = found(entry, key, is_node=lambda x: id(x) in copy_of)
             ours |= {path: copy_of[id(x)] for path, x, _ in inside if id(x) in copy_of}
     for value in Names(ours).label_of.keys() & {*copy_of.values()}:
-        value.label = ""  # names from the user replace labels of the engine
+        if not isinstance(thing, Variables):
+            value.label = ""  # names that the user gives replace labels of the engine
     return ours
 
 

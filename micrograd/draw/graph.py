@@ -43,11 +43,12 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: obj
 
     Args:
         *results: Values, or arrays of Values.
-        names: a dict of variables, usually `locals()`, that gives Values their labels. An entry of
+        names: a dict of variables, such as `locals()`, that gives Values their labels. An entry of
             a list, tuple or array is called `w[0]`, for example, and a parameter of a Module
-            `model.layers[0].neurons[1].b`; a variable's own name comes before these. Names that
-            begin with `_` are ignored, and so are lists with results of operations. A `label` set
-            by hand takes precedence, also that of an array.
+            `model.layers[0].neurons[1].b`; if all entries are variables as well, they have the
+            names of these. Names that begin with `_` are ignored, and so are lists in which one
+            entry is computed from another. A `label` set by hand takes precedence, also that of an
+            array.
         parameters: Values that are parameters although no Module owns them, or lists of these.
 
     Raises:
@@ -59,9 +60,9 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: obj
     [('w[0]', 'parameter'), ('w[1]', 'input'), ('', 'result')]
     """
     roots = roots_of(results)
-    named = Names(names, parameters)
-    named.arrays += [("", result) for result in results if is_array(result)]
     order = topological_order(*roots)
+    named = Names(names, parameters, order)
+    named.arrays += [("", result) for result in results if is_array(result)]
     by_hand = Names({})
     for array in remembered(order, [array for _, array in named.arrays]):
         if label := getattr(array, "label", ""):

@@ -11,24 +11,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
-from micrograd.engine import Value
+from micrograd.engine import Value, topological_order
 
 LETTERS = {"layers": "L", "modules": "M", "neurons": "n", "weight": "w", "bias": "b"}
+LONG = 100  # entries: a longer list that begins with a plain number is not searched
 DEEPEST = 8  # objects inside objects: a model may refer to anything
 NUMBERED = re.compile(r"L\d+")  # a layer without a name, as `graph` calls it
 PATH = re.compile(r"\w+(\[\w+\])*(\.\w+(\[\w+\])*)+")
+
+
+class Variables(dict[str, object]):
+    """Variables that were found, not given: labels set by hand come before their names."""
 
 
 class Names:
     """The names that a dict of variables gives to Values and arrays.
 
     Attributes:
-        label_of: the name of each Value: that of a variable, else its place in a model, list or
-            array. A list with results gives no names: it may be a topological order.
+        label_of: the name of each Value: its place in a model, list or array; but if all entries
+            are variables, the name of its variable. So after `for x in xs`, x is `xs[2]`. A list in
+            which one entry is computed from another gives no names: it is an order.
         parameters: the Values that a model owns, or that the user declared to be parameters.
         path_of: the path of each parameter in its model, whatever its label.
         arrays: pairs of a name and an array of numbers or Values.
@@ -36,12 +42,18 @@ class Names:
     Args:
         variables: usually `locals()`; names that begin with `_` are ignored.
         parameters: Values, arrays, Modules, or lists of these.
+        nodes: the nodes that need names; all, if it is empty.
 
     Raises:
         TypeError: variables is not a mapping, or a parameter is not a Value.
     """
 
-    def __init__(self, variables: Mapping[str, object] | None, parameters: object = ()) -> None:
+    def __init__(
+        self,
+        variables: Mapping[str, object] | None,
+        parameters: object = (),
+        nodes: Collection[Value] = (),
+    ) -> None:
         if variables is not None and not isinstance(variables, Mapping):
             raise TypeError(
                 f"names expects a dict from names to Values, got {type(variables).__name__}: use "
@@ -51,11 +63,18 @@ class Names:
         self.arrays: list[tuple[str, Any]] = []
         self.parameters = set(values_in(parameters, "parameters"))
         self.path_of: dict[Value, str] = {}
+        self._nodes = {*nodes}
+        self._variable: dict[Value, str] = {}  # the names of variables that are Values
         named = [(str(name), thing) for name, thing in list((variables or {}).items())]
-        named.sort(key=lambda each: not isinstance(each[1], Value))  # a plain name comes first
+        named = [(name, thing) for name, thing in named if not name.startswith("_")]
         for name, thing in named:
-            if not name.startswith("_"):
+            if isinstance(thing, Value) and "." not in name:
+                self._variable.setdefault(thing, name)
+        for name, thing in named:
+            if not isinstance(thing, Value) or "." in name:  # with a dot, `as_ours` found it
                 self.add(thing, name)
+        for value, name in self._variable.items():
+            self._label(value, name)
         short = {v: _abbreviated(x) for v, x in self.label_of.items() if self.path_of.get(v) == x}
         others = {label for value, label in self.label_of.items() if value not in short}
         self._distinct = len({*short.values()}) == len(short) and others.isdisjoint(short.values())
@@ -63,19 +82,24 @@ class Names:
     def add(self, thing: object, name: str, is_owned: bool = False) -> None:
         """Names what is in a thing; all of its leaves are parameters if a model owns it."""
         inside = list(found(thing, name, is_owned))
-        listed = isinstance(thing, (list, tuple)) and any(
-            getattr(x, "_prev", ()) for _, x, _ in inside
-        )
+        values = [v for _, v, _ in inside if isinstance(v, Value)]
+        known = [v for v in values if v in self._nodes] if self._nodes else values
+        names_none = isinstance(thing, (list, tuple)) and _is_order(known)
+        names_none = names_none or all(v in self._variable for v in known)
         for label, value, is_owned in inside:
             if is_array(value):
                 self.arrays.append((label, value))
-            elif is_owned or ("." in label and not value._prev):  # a path that `as_ours` found
+            elif is_owned or ("." in label and not value._prev):
                 if value.is_leaf and (value.requires_grad or value.is_frozen):
                     self.parameters.add(value)
-                    self.label_of.setdefault(value, label)
                     self.path_of.setdefault(value, label)
-            elif not listed:
-                self.label_of.setdefault(value, label)
+                    self._label(value, self._variable.get(value, label) if names_none else label)
+            elif not names_none:
+                self._label(value, label)
+
+    def _label(self, value: Value, label: str) -> None:
+        if value in self._nodes or not self._nodes:
+            self.label_of.setdefault(value, label)
 
     def short(self, label: str) -> str:
         """The label of a part of a model, shortened: 'model.layers[0].neurons[1]' to 'L0.n1'.
@@ -90,6 +114,17 @@ class Names:
         variable = label.partition(".")[0]
         is_clear = self._distinct and not NUMBERED.fullmatch(variable)
         return _abbreviated(label) if is_clear else f"{variable}.{_abbreviated(label)}"
+
+
+def _is_order(values: Collection[Value]) -> bool:
+    # Whether one of the Values was computed from another one.
+    some, later = {*values}, set[Value]()
+    for v in topological_order(*values) if any(v._prev for v in values) else ():
+        if any(operand in some or operand in later for operand in v._prev):
+            if v in some:
+                return True
+            later.add(v)
+    return False
 
 
 def _abbreviated(label: str) -> str:
@@ -144,7 +179,8 @@ def found(
             yield name, thing, is_owned
             inside = [(name, thing.tolist())] if str(thing.dtype) == "object" else []
         elif isinstance(thing, (list, tuple)):
-            inside = [(f"{name}[{i}]", entry) for i, entry in enumerate(thing)]
+            if len(thing) <= LONG or not isinstance(_first(thing), (int, float, str)):
+                inside = [(f"{name}[{i}]", entry) for i, entry in enumerate(thing)]
         elif isinstance(thing, dict):
             inside = [(f"{name}[{key!r}]", entry) for key, entry in thing.items() if is_owned]
         elif (is_owned or is_model(thing)) and name.count(".") < DEEPEST:
@@ -152,6 +188,13 @@ def found(
             attributes = getattr(thing, "__dict__", {}).items() if is_owned else ()
             inside = [(f"{name}.{key}", entry) for key, entry in attributes]
         waiting += [(name, entry, is_owned) for name, entry in reversed(inside)]
+
+
+def _first(thing: Any) -> Any:
+    # The first number, or whatever else it is, in a nested list.
+    while isinstance(thing, (list, tuple)) and thing:
+        thing = thing[0]
+    return thing
 
 
 def is_model(thing: object) -> bool:

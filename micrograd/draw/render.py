@@ -215,7 +215,7 @@ def described(svg: str) -> str:
     >>> y = x * x
     >>> y.backward()
     >>> described(draw_dot(y).pipe(encoding="utf-8"))
-    'A graph with 2 nodes and 2 arrows. x data 3 grad 6; × data 9 grad 1, from x and x.'
+    'A graph with 2 nodes and 2 arrows. x data 3 grad 6; × y data 9 grad 1, from x and x.'
     """
     said: dict[str, str] = {}
     arrows: list[list[str]] = []  # a tail and a head

@@ -30,6 +30,7 @@ from micrograd.draw.graph import graph
 from micrograd.draw.hierarchy import LEVELS, LOWERED, Hierarchy
 from micrograd.draw.parts import Part
 from micrograd.draw.records import Graph
+from micrograd.draw.variables import variables
 from micrograd.engine import Value
 from micrograd.pages.page import Page
 from micrograd.pages.pieces import recorded_rules
@@ -64,8 +65,9 @@ def explain(
     Args:
         loss: the result to start from. It may be a Value of another engine, if that tells its local
             derivatives (see `micrograd/draw/foreign.py`).
-        names: where to look for names, usually `locals()`. A node without a name is called by its
-            formula, such as x₁w₁, if that is short; otherwise by its operation: sum, sum₂, ...
+        names: where to look for names; by default the variables of the code that calls, {} for
+            nowhere. A node without a name is called by its formula, such as x₁w₁, if that is short;
+            otherwise by its operation: sum, sum₂, ...
         title: title of the page and of the browser window.
         level: what is unfolded at first: 'op', 'neuron' or 'layer'; by default as much as fits
             into 25 cards. Or a depth, or the name of a part: of a function, if the program was run
@@ -86,7 +88,7 @@ def explain(
     """
     if rankdir not in ("LR", "TB"):
         raise ValueError(f"rankdir {rankdir!r} is not 'LR' (to the right) or 'TB' (downwards)")
-    loss, names, parameters = as_ours(loss, names, parameters)
+    loss, names, parameters = as_ours(loss, variables(names), parameters)
     drawn = graph(loss, names=names, parameters=list(parameters))
     n = len(drawn.nodes)
     if n > LARGEST:

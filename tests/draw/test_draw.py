@@ -369,7 +369,7 @@ def test_neurons_are_shaded_by_their_outputs():
     layer = Layer(1, 4, nonlin=False)
     for neuron, w in zip(layer.neurons, (4.0, 2.0, 0.0, -4.0), strict=True):
         neuron.w[0].data = w
-    dot = draw_dot(layer([1.0]), level="neuron")
+    dot = draw_dot(layer([1.0]), level="neuron", names={})
     cards = [line for line in dot.source.splitlines() if "Layer.n" in line]
     grounds = [re.search(r'BGCOLOR="(.+?)"', card)[1] for card in cards]
     assert grounds == [shade(x, 4.0) for x in (4.0, 2.0, 0.0, -4.0)]

@@ -52,14 +52,18 @@ def test_names_from_lists_tuples_and_arrays():
     assert inputs(a + b + c + d + e, names=given) == ["w[0]", "w[1][0]", "m[0][0]", "zero", "e"]
 
 
-def test_plain_names_come_before_lists_and_a_list_of_results_names_nothing():
+def test_a_list_names_its_entries_unless_all_are_variables_or_it_is_an_order():
     a, w = Value(1.0), [Value(2.0), Value(3.0)]
     c = a * w[0] + w[1] * 2.0
     topo = topological_order(c)
     assert names(c, names={"topo": topo, "w": w, "a": a, "c": c}) == [
         "a", "w[0]", "×", "w[1]", "2", "×", "+ c",
     ]  # fmt: skip
-    assert inputs(c, names={"all": [a, *w], "topo": topo, "a": a}) == ["a", "all[1]", "all[2]"]
+    assert inputs(c, names={"all": [a, *w], "topo": topo, "a": a}) == ["all[0]", "all[1]", "all[2]"]
+    two = {"both": [a, w[0]], "a": a, "b": w[0]}
+    assert inputs(a * w[0], names=two) == ["a", "b"]
+    halves = [a / 2.0, w[0] / 2.0]
+    assert names(halves[0] * halves[1], names={"h": halves})[1:5:3] == ["2", "/ h[1]"]
 
 
 def test_parameters_and_inputs_of_a_module():

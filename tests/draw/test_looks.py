@@ -67,7 +67,7 @@ def test_what_is_highlighted_at_a_higher_level():
     names = network()
     order = topological_order(names["loss"])
     inside = next(v for v in order if v._op == "tanh")
-    dot = draw_dot(names["loss"], level="neuron", highlight=inside)
+    dot = draw_dot(names["loss"], level="neuron", highlight=inside, names={})
     assert [texts(dot)[name][1] for name in with_look(dot, MARKED)] == ["L0.n0"]
     dot = draw_dot(names["loss"], level="layer", highlight=inside)
     assert [texts(dot)[name][0] for name in with_look(dot, MARKED)] == ["L0"]
@@ -162,7 +162,7 @@ def test_symbols_of_the_chain_rule():
     with pytest.raises(ValueError, match="edges='symbols' expects one result, got 2"):
         draw_dot([L, L * 2.0], edges="symbols")
     x = Value(1.0)
-    found = texts(draw_dot(x * x, edges="symbols"))
+    found = texts(draw_dot(x * x, edges="symbols", names={}))
     assert found["v0"][0] == "v0"
     assert found["v1"].count("∂v1/∂v0") == 2
 

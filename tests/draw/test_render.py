@@ -118,7 +118,7 @@ def test_a_drawing_says_in_words_what_it_shows():
     out = (a * b).tanh()
     picture = draw_dot(out)
     words = "a<b data 2 grad •; b data −3 grad •; × data −6 grad •, from a<b and b; "
-    assert f"A graph with 4 nodes and 3 arrows. {words}tanh data −1" in (
+    assert f"A graph with 4 nodes and 3 arrows. {words}tanh out data −1" in (
         html.unescape(re.search('role="img" aria-label="(.*?)"', picture._repr_image_svg_xml())[1])
     )
     assert re.search('alt="(.*?)"', picture._repr_html_())[1].startswith("A graph with 4 nodes")

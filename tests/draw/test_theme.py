@@ -86,8 +86,8 @@ def test_the_style_of_a_drawing_stays_in_it(opened, tmp_path):
 
 def test_equal_drawings_are_equal_files():
     x, y = Value(1.0), Value(1.0)
-    assert draw_dot(x * x).pipe() == draw_dot(y * y).pipe()
-    assert draw_dot(x * x).pipe() != draw_dot(y + y).pipe()
+    assert draw_dot(x * x, names={}).pipe() == draw_dot(y * y, names={}).pipe()
+    assert draw_dot(x * x, names={}).pipe() != draw_dot(y + y, names={}).pipe()
 
 
 def test_other_formats_and_texts_have_no_style():

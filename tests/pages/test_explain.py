@@ -28,9 +28,9 @@ SIZES = [(390, 844), (960, 760), (1280, 800), (1920, 1080)]
 def shown(opened, tmp_path):
     """`with shown(root, names) as page:` opens the page of a graph from its file."""
 
-    def show(root, names=None, title=None, of=None, **options):
+    def show(root, names=(), title=None, of=None, **options):
         path = tmp_path / "page.html"
-        explain(root, names=names, title=title, **(of or {})).save(path)
+        explain(root, names=dict(names or {}), title=title, **(of or {})).save(path)
         return opened(path, **options)
 
     return show

@@ -1,0 +1,68 @@
+"""The variables of the code that asks for a picture, which give its nodes their names.
+
+A function such as `draw_dot` reads the variables of its caller, of the caller of this function, and
+so on, up to the first module (in a notebook: the notebook). So a helper finds the names of the code
+that uses it:
+
+    >>> from micrograd.draw.dot import draw_dot
+    >>> from micrograd.engine import Value
+    >>> def show(v):
+    ...     return draw_dot(v)
+    >>> a = Value(2.0)
+    >>> squared = a * a
+    >>> [name in show(squared).source for name in (">a<", ">squared<", ">v<")]
+    [True, True, False]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from types import FrameType
+
+from micrograd.draw.calls import OTHERS
+from micrograd.draw.names import Variables
+
+HIDDEN = {"In", "Out"}  # IPython's, besides those that begin with _
+OPTIMIZED = 0x1  # a flag of code: its variables are not in a dict
+
+
+def variables(given: Mapping[str, object] | None) -> Mapping[str, object]:
+    """The given names; or, if they are None, the variables of the code that called this package.
+
+    A parameter of a function comes after all other variables, because its caller has another name
+    for the same thing.
+    """
+    if given is not None:
+        return given
+    found, parameters = Variables(), Variables()
+    for frame in _frames():
+        code = frame.f_code
+        first = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        for name, thing in _read(frame).items():
+            if not name.startswith("_") and name.isidentifier() and name not in HIDDEN:
+                (parameters if name in first else found).setdefault(name, thing)
+    for name, thing in parameters.items():
+        found.setdefault(name, thing)
+    return found
+
+
+def _frames() -> Iterator[FrameType]:
+    # Those of the user's code, the innermost first, up to the first module.
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        if not frame.f_code.co_filename.startswith(OTHERS):
+            yield frame
+            if frame.f_code.co_name == "<module>":
+                return
+        frame = frame.f_back
+
+
+def _read(frame: FrameType) -> dict[str, object]:
+    # Python before 3.13 keeps what `f_locals` of a function returned: the graph would live longer.
+    kept = frame.f_locals
+    found = dict(kept)
+    references = getattr(sys, "getrefcount", len)(kept)  # of the frame, `kept`, and this argument
+    if type(kept) is dict and frame.f_code.co_flags & OPTIMIZED and references == 3:
+        kept.clear()  # otherwise the user called locals(), and has it
+    return found

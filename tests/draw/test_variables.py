@@ -1,0 +1,106 @@
+"""A picture without `names=` takes the variables of the code that asks for it."""
+
+import gc
+import subprocess
+import sys
+import time
+import weakref
+
+import pytest
+from pictures import words
+
+from micrograd import Value, draw_dot, explain, mermaid
+
+
+def labels(text):
+    """The first word of each card of Mermaid text, without its operation."""
+    cards = (line.split('"')[1] for line in text.splitlines() if line.count('"') == 2)
+    return [words(card)[0].split()[-1] for card in cards]
+
+
+def test_the_variables_of_the_callers_are_names():
+    a, b = Value(2.0), Value(-3.0)
+    e = a * b
+    L = e.tanh()
+    assert labels(mermaid(L)) == ["a", "b", "e", "L"]
+    assert ">L<" in draw_dot(L).source
+    assert {"a", "b", "e", "L"} <= set(explain(L).html.split('"'))
+
+
+def test_a_parameter_of_a_function_loses_to_a_variable_of_its_caller():
+    def show(v):
+        return mermaid(v)
+
+    a = Value(2.0)
+    L = a.exp()
+    assert labels(show(L)) == ["a", "L"]
+    assert labels(show(L.exp()))[-1] == "v"  # which has no other name
+
+
+def test_what_a_loop_left_behind_is_an_entry_of_its_list():
+    xs, losses = [Value(1.0), Value(2.0)], []
+    for _ in range(2):
+        loss = Value(0.0)
+        for x in xs:
+            loss = loss + x * x
+        losses.append(loss)
+    found = labels(mermaid(loss))
+    assert {"xs[0]", "xs[1]", "loss"} <= {*found}
+    assert "x" not in found
+
+
+def test_hidden_variables_and_an_empty_dict_give_no_names():
+    _a = Value(2.0)
+    y = _a.exp()
+    assert labels(mermaid(y)) == ["2", "y"]
+    assert labels(mermaid(y, names={})) == ["2", "exp"]
+
+
+@pytest.mark.parametrize("draw", [draw_dot, mermaid, explain])
+def test_a_graph_is_freed_at_once_after_a_function_drew_it(draw):
+    gc.disable()
+    try:
+        a = Value(1.0)
+        loss = a * 2.0
+        reference = weakref.ref(loss)
+        draw(loss)
+        del loss, a
+        assert reference() is None
+    finally:
+        gc.enable()
+
+
+def test_locals_that_the_user_holds_stay():
+    a = Value(1.0)
+    mine = locals()
+    draw_dot(a.exp())
+    assert mine["a"] is a
+
+
+def test_a_notebook_with_a_thousand_variables_and_long_lists(record_property):
+    names = {f"v{i}": i for i in range(1000)} | {"data": [[0.0] * 64 for _ in range(1000)]}
+    code = "a = Value(2.0)\ny = a.exp()\nstart = time.perf_counter()\nfound = draw(y)"
+    space = names | {"Value": Value, "draw": mermaid, "time": time}
+    exec(code, space)
+    record_property("count", f"{1e3 * (time.perf_counter() - space['start']):.1f} ms with names")
+    assert labels(space["found"]) == ["a", "y"]
+
+
+SCRIPT = """
+from micrograd import MLP, Value, draw_dot, values
+import numpy as np
+model = MLP(2, [2, 1])
+for p in model.parameters():
+    p.grad = 0
+y = model([1.0, 2.0])
+print("model.layers" in draw_dot(y, level="op").source, ">y<" in draw_dot(y).source)
+X = values([[1.0, 2.0]], label="data"); P = X @ X.T
+print(">data<" in draw_dot(P, level="array").source)
+"""
+
+
+def test_a_script_at_the_level_of_its_module(tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT, encoding="utf-8")
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True)
+    assert done.stdout.split() == ["True", "True", "True"], done.stderr
