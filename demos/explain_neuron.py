@@ -24,7 +24,7 @@ def neuron():
     total = x1w1 + x2w2
     n = total + b
     o = n.tanh()
-    return explain(o, names=locals(), title="A neuron, step by step", parameters=[w1, w2, b])
+    return explain(o, title="A neuron, step by step", parameters=[w1, w2, b])
 
 
 def diamond():
@@ -33,7 +33,7 @@ def diamond():
     p = a * a
     q = p + a
     r = p * q + q
-    return explain(r, names=locals(), title="Nodes that are used twice")
+    return explain(r, title="Nodes that are used twice")
 
 
 def main():

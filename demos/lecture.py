@@ -145,13 +145,13 @@ print("operands: ", d._prev)
 
 # %% [markdown]
 # Each result points to its operands, these point to theirs, and so on down to the leaves, the
-# numbers that we typed. This is the computational graph. `names=locals()` tells `draw_dot` the
-# names of our variables.
+# numbers that we typed. This is the computational graph. `draw_dot` reads the names of our
+# variables.
 
 # %%
 f = Value(-2.0, label="f")
 L = d * f
-draw_dot(L, names=locals())
+draw_dot(L)
 
 # %% [markdown]
 # `_prev` is a tuple: it keeps operands in the order in which they were typed, and an operand that
@@ -196,7 +196,7 @@ c.grad = 1.0 * d.grad
 a.grad = b.data * e.grad  # e = a b: a product multiplies it by the other factor
 b.grad = a.data * e.grad
 
-draw_dot(L, names=locals())
+draw_dot(L)
 
 # %% [markdown]
 # Are they right? Change each leaf by $h$ and see how $L$ changes.

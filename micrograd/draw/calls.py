@@ -21,6 +21,7 @@ returns a new node is its operation; the functions that called it are found in t
 from __future__ import annotations
 
 import ast
+import inspect
 import linecache
 import os
 import sys
@@ -30,7 +31,7 @@ import types
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from itertools import count, islice
 from typing import Any
 
@@ -150,6 +151,22 @@ def calls(function: Any = None, *arguments: Any, **named: Any) -> Any:
         )
     with Watch():
         return function(*arguments, **named)
+
+
+def computed(root: Any) -> Any:
+    """What a function without arguments returns, watched by `calls`; anything else as it is.
+
+    >>> [call.name for call in path_of(computed(lambda: Value(3.0).exp()))]
+    ['<lambda>']
+    """
+    if not isinstance(root, (types.FunctionType, types.MethodType, partial)):
+        return root
+    try:
+        inspect.signature(root).bind()
+    except TypeError as error:
+        fix = "write lambda: f(x), or pass the result"
+        raise TypeError(f"expected a function that takes no arguments: {error}; {fix}") from None
+    return calls(root)
 
 
 class Watch:

@@ -26,15 +26,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from micrograd.core.arithmetic import Number
+from micrograd.draw.calls import computed
 from micrograd.draw.cards import Cards, caption, drawable
 from micrograd.draw.chain_rule import LEGENDS, Piece, Rules, rules_with_numbers, rules_with_symbols
 from micrograd.draw.foreign import as_ours
 from micrograd.draw.formulas import sign
 from micrograd.draw.graph import readable
+from micrograd.draw.network import draw_network
 from micrograd.draw.render import Digraph
 from micrograd.draw.tokens import EDGE, FONT, GRAPH, LEGEND, LIGHT, largest, line
 from micrograd.draw.variables import variables
 from micrograd.engine import Value
+from micrograd.module import Module
 
 EDGES = ("plain", "derivatives", "symbols")
 SIDES = {"LR": ("w", "e"), "TB": ("n", "s")}  # where arrows enter and leave a card
@@ -72,8 +75,10 @@ def draw_dot(
     pixels wide or high, call `picture.attr(size="20,20!", dpi="96")` before `.save("o.png")`.
 
     Args:
-        root: a Value, a list or an array of Values; Values of another engine, see `foreign.py`; or
-            a compiled function, drawn by its groups: then only format and rankdir are used.
+        root: a Value, a list or an array of Values; Values of another engine, see `foreign.py`; a
+            function without arguments, such as `lambda: loss(X, y)`, which is run and drawn by the
+            functions that it calls; a model, drawn by `draw_network`; or a compiled function, drawn
+            by its groups. For the last two, only format and rankdir are used.
         format: the format for `render` and `pipe`: 'svg', 'png', 'pdf' and more.
         rankdir: the direction of the arrows: 'LR' (to the right) or 'TB' (downwards).
         names: a dict of variables; by default those of the code that calls, see `variables.py`. {}
@@ -108,8 +113,10 @@ def draw_dot(
     if (draw := getattr(type(root), "picture", None)) and rankdir in SIDES:  # a compiled function
         picture: Digraph = draw(root, format, rankdir)
         return picture
+    if isinstance(root, Module):
+        return draw_network(root, format=format)
     root, names, tangents, parameters, highlight, done = as_ours(
-        root, variables(names), tangents, parameters, highlight, done
+        computed(root), variables(names), tangents, parameters, highlight, done
     )
     if edges not in EDGES:
         raise ValueError(f"edges {edges!r} is not one of {', '.join(EDGES)}")
@@ -234,7 +241,7 @@ def mermaid(
         v0 -->|1| v2
         v1 -->|2| v2
     """
-    root, names, parameters = as_ours(root, variables(names), parameters)
+    root, names, parameters = as_ours(computed(root), variables(names), parameters)
     drawn, _ = readable(_results(root, rankdir), names, level, parameters)
     arrows = []
     for box in drawn.nodes:

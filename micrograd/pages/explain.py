@@ -23,7 +23,7 @@ from typing import Any
 
 from micrograd.core.naming import distinct
 from micrograd.core.origin import origin
-from micrograd.draw.calls import is_called, noted, stored
+from micrograd.draw.calls import computed, is_called, noted, stored
 from micrograd.draw.foreign import as_ours
 from micrograd.draw.formulas import sign
 from micrograd.draw.graph import graph
@@ -63,7 +63,8 @@ def explain(
     has no title, tools and drawer.
 
     Args:
-        loss: the result to start from. It may be a Value of another engine, if that tells its local
+        loss: the result to start from, or a function without arguments that computes it, whose
+            calls become boxes. It may be a Value of another engine, if that tells its local
             derivatives (see `micrograd/draw/foreign.py`).
         names: where to look for names; by default the variables of the code that calls, {} for
             nowhere. A node without a name is called by its formula, such as x₁w₁, if that is short;
@@ -88,7 +89,7 @@ def explain(
     """
     if rankdir not in ("LR", "TB"):
         raise ValueError(f"rankdir {rankdir!r} is not 'LR' (to the right) or 'TB' (downwards)")
-    loss, names, parameters = as_ours(loss, variables(names), parameters)
+    loss, names, parameters = as_ours(computed(loss), variables(names), parameters)
     drawn = graph(loss, names=names, parameters=list(parameters))
     n = len(drawn.nodes)
     if n > LARGEST:

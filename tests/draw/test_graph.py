@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pictures import arrows, boxes, inputs, names, picture
 
-from micrograd import draw_dot
+from micrograd import draw_dot, mermaid
 from micrograd.draw.graph import levels, topological_orders
 from micrograd.engine import Value, topological_order
 from micrograd.nn import MLP, Activation, Layer, Linear, Module, Neuron, Sequential
@@ -63,7 +63,7 @@ def test_a_list_names_its_entries_unless_all_are_variables_or_it_is_an_order():
     two = {"both": [a, w[0]], "a": a, "b": w[0]}
     assert inputs(a * w[0], names=two) == ["a", "b"]
     halves = [a / 2.0, w[0] / 2.0]
-    assert names(halves[0] * halves[1], names={"h": halves})[1:5:3] == ["2", "/ h[1]"]
+    assert {"/ h[0]", "/ h[1]"} < {*names(halves[0] * halves[1], names={"h": halves})}
 
 
 def test_parameters_and_inputs_of_a_module():
@@ -109,7 +109,7 @@ def test_wrong_arguments_are_refused():
     with pytest.raises(TypeError, match=r"starts from a Value, got float 2\.0: pass the result"):
         draw_dot(2.0)
     with pytest.raises(TypeError, match=r"got Neuron LinearNeuron.*draw_dot\(model\(x\)\)"):
-        draw_dot(Neuron(2, nonlin=False))
+        mermaid(Neuron(2, nonlin=False))
     with pytest.raises(TypeError, match=r"got Value: use names=locals\(\)"):
         draw_dot(Value(1.0), names=Value(1.0))
 
