@@ -6,7 +6,7 @@ the result: the maximum of two nearly equal sums, or a division by nearly zero. 
 round numbers are allowed, because they are exact. A fifth of the programs repeat their examples in
 a batch of up to 5,000 lanes. As a command, this file compares more programs than the tests do:
 
-    python tests/compiler/test_random_programs.py --programs 10000 --jax 300
+    PYTHONPATH=tests python tests/compiler/test_random_programs.py --programs 10000 --jax 300
 """
 
 # ruff: noqa: T201  # the command prints

@@ -398,6 +398,6 @@ def test_the_collector_is_left_as_it_was(collector, monkeypatch):
 
 
 if __name__ == "__main__":
-    note = "PyTorch's weights, recorded by: python tests/docs/test_articles.py"
+    note = "PyTorch's weights, recorded by: PYTHONPATH=tests python tests/docs/test_articles.py"
     record = json.dumps({"source": note, "weights": weights_of_pytorch()}, indent=1)
     (DEMOS / "static_graph.json").write_text(record + "\n", encoding="utf-8")

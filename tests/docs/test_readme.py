@@ -54,7 +54,7 @@ def toured(text):
 
 def test_the_tour_has_all_files_in_reading_order_and_counts_their_lines():
     text = README.read_text(encoding="utf-8")
-    assert text == toured(text), "python tests/docs/test_readme.py counts anew"
+    assert text == toured(text), "PYTHONPATH=tests python tests/docs/test_readme.py counts anew"
     files = re.findall(r"^\| `micrograd/(\w+)(?:\.py|/)` \| \d+ \|", text, re.M)
     package = {path.stem for path in (ROOT / "micrograd").iterdir() if path.suffix in ("", ".py")}
     assert files == [room for room in ROOMS if room in package]
