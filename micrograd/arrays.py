@@ -60,7 +60,7 @@ from micrograd.core.shapes import Numbers
 from micrograd.engine import Value
 
 Floats = NDArray[np.float64]
-_METHODS = "relu", "tanh", "sigmoid", "exp", "log", "detach"
+_METHODS = "relu", "tanh", "sigmoid", "exp", "log"
 
 
 def _in_place(sign: str, operation: Callable[[Any, Any], Any]) -> Any:
@@ -231,7 +231,7 @@ class ValueArray(np.ndarray[Any, Any]):
         if self.size:
             np.sum(self * seeds).backward()
 
-    relu, tanh, sigmoid, exp, log = map(_of_each, _METHODS[:5])
+    relu, tanh, sigmoid, exp, log = map(_of_each, _METHODS)
 
     def softmax(self, axis: int = -1, dim: int | None = None) -> ValueArray:
         """Probabilities that add up to 1 along an axis, stable for scores of any size.
@@ -242,7 +242,8 @@ class ValueArray(np.ndarray[Any, Any]):
         array([0.5, 0.5])
         """
         axis = axis if dim is None else dim
-        powers = np.exp(self - _EACH["detach"](np.max(self, axis=axis, keepdims=True)))
+        largest = np.max(self, axis=axis, keepdims=True)
+        powers = np.exp(self - _SHIFT(largest).view(ValueArray))
         shares: ValueArray = powers / np.sum(powers, axis=axis, keepdims=True)
         return shares
 
@@ -446,6 +447,7 @@ def _maximum(a: SupportsFloat, b: SupportsFloat) -> Any:
 _CHECKED, _ENTRY = np.frompyfunc(_checked, 1, 1), np.frompyfunc(_entry, 3, 1)
 _COPY = np.frompyfunc(_copied, 1, 1)
 _CONSTANT = np.frompyfunc(_constant, 1, 1)
+_SHIFT = np.frompyfunc(lambda v: as_constant(v.detach().data), 1, 1)
 _VALUE = np.frompyfunc(as_value, 1, 1)
 _INNERMOST = np.frompyfunc(innermost, 1, 1)
 _DATA = np.frompyfunc(lambda x: float(innermost(x)), 1, 1)

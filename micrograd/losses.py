@@ -15,7 +15,7 @@ not probabilities: for large scores, log(sigmoid(z)) and log(softmax(z)) would t
     log(sum_k e^z_k)  =  m + log(sum_k e^(z_k - m)),        true for every number m,
 
 with the largest score as m, so that no exponential overflows and one of them is 1. As the result
-does not depend on m, m is detached: derivatives stay exact, even if two scores are the largest.
+does not depend on m, m is a constant: derivatives stay exact, even if two scores are the largest.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from functools import reduce
 from typing import Any
 
 from micrograd.core.hints import hinted
-from micrograd.core.node import as_value, innermost
+from micrograd.core.node import as_constant, as_value, innermost
 from micrograd.core.shapes import Numbers, fix_of, flat, plain, shape_of
 from micrograd.engine import Value
 from micrograd.operations import take
@@ -86,7 +86,7 @@ def binary_cross_entropy_with_logits(logit: Numbers, target: Numbers) -> Value:
     losses = []
     for z, t in _pairs("binary_cross_entropy_with_logits", logit, target):
         _check_target(t)
-        m = z.maximum(0).detach()
+        m = _shift(z.maximum(0))
         losses.append(((z - m).exp() + (-m).exp()).log() + (m - z * t))
     return _mean(losses)
 
@@ -128,7 +128,7 @@ def cross_entropy(logits: Numbers, label: Numbers) -> Value:
     losses = []
     for row, k in _rows(logits, label):
         zs = _values(row)
-        m = reduce(Value.maximum, zs).detach()
+        m = _shift(reduce(Value.maximum, zs))
         shifted = [z - m for z in zs]
         total: Any = sum(z.exp() for z in shifted)
         try:
@@ -143,6 +143,10 @@ def cross_entropy(logits: Numbers, label: Numbers) -> Value:
             expected = f"the label of one of {len(zs)} classes, an int from 0 to {len(zs) - 1}"
             raise type(error)(f"cross_entropy expects {expected}, got {k!r}: {fix}") from None
     return _mean(losses)
+
+
+def _shift(m: Value) -> Any:
+    return as_constant(m.detach().data)
 
 
 def _check_target(t: Any) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, SupportsFloat, TypeVar, overload
 
 from micrograd.core.arithmetic import Number, as_number
@@ -240,7 +240,22 @@ class ArrayModule(PerExample[Any]):
     """A PerExample that returns an array: `relu()`, `data` and `grad` work without a batch, too."""
 
     gives_array = True
-    __call__: Callable[[Any, Numbers], ValueArray]  # type: ignore[assignment]  # and no overloads
+
+    def __call__(self, x: Numbers, *more: object) -> ValueArray:
+        """An array of the outputs, which remembers the inputs and parameters, for drawings."""
+        from micrograd.arrays import ValueArray, values
+
+        inputs = x if isinstance(x, ValueArray) else values(plain(x))
+        if inputs is not x:
+            note(inputs, "numbers", plain(x))
+        out: ValueArray = super().__call__(inputs, *more)
+        if any(v._prev for v in out.flat):  # not under no_grad()
+            arrays = (array for array in vars(self).values() if isinstance(array, ValueArray))
+            note(out, "array", (self._operation(), (inputs, *arrays)))
+        return out
+
+    def _operation(self) -> str:
+        return type(self).__name__.lower()
 
 
 def inputs_of(x: object) -> Any:

@@ -185,6 +185,9 @@ class Activation(ArrayModule):
             return x
         return [ACTIVATIONS[self.name](xi) for xi in x]
 
+    def _operation(self) -> str:
+        return self.name
+
     def __repr__(self) -> str:
         kind = type(self)
         return f"Activation({self.name!r})" if kind is Activation else f"{kind.__name__}()"

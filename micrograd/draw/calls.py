@@ -114,7 +114,8 @@ _of_others: dict[int, Any] = {}  # nodes that cannot have attributes, of the las
 
 def noted(node: object) -> tuple[Call | None, Place | None, int]:
     """The innermost call in which a node was made, the place in it, and its number, or -1."""
-    if copied := origin(node, "node"):
+    copied = origin(node, "node")
+    if copied is not None:  # a node of another engine may have no truth value
         return noted(copied)
     found = origin(node, "call") or _of_others.get(id(node), (None, None))[1]
     return found or (None, None, -1)

@@ -137,11 +137,11 @@ def readable(
 ) -> tuple[Graph, list[str]]:
     """The graph as detailed as a reader can still follow, and captions that say what was chosen.
 
-    By default, a graph that `calls` watched is drawn by its functions, with at most 25 cards; any
-    other one operation by operation, neuron by neuron, layer by layer or array by array: the first
-    of these with at most 40 cards, 16 in a row. If none has, or if a network was called for several
-    examples, it is drawn by its parts, with at most 25 cards. A level that the caller chooses is
-    used unless the graph is too large to lay out.
+    By default, a graph that `calls` watched is drawn by its functions, with at most 25 cards; one
+    of arrays array by array; any other one operation by operation, neuron by neuron, layer by layer
+    or array by array: the first of these with at most 40 cards, 16 in a row. If none has, or if a
+    network was called for several examples, it is drawn by its parts, with at most 25 cards. A
+    level that the caller chooses is used unless the graph is too large to lay out.
 
     Raises:
         ValueError: the level is unknown.
@@ -167,7 +167,8 @@ def readable(
         caption, level = f"too large for level '{level}': drawn by parts", None
     elif level is None and not watched:
         has_examples = any(part.kind == "stack" and part.level == "layer" for part in tree.parts)
-        for each in ("op", "array") if has_examples else LEVELS:
+        levels = ("op", "array") if has_examples else LEVELS
+        for each in ("array", *levels) if remembered(whole.values, ()) else levels:
             drawn = at_level(whole, each, tree)
             is_small = len(drawn.nodes) <= READABLE and max(columns(drawn).values()) < LONGEST
             if is_small and (each == "op" or drawn.is_grouped):

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from pictures import arrows, inputs, names, picture
 
-from micrograd import Value, draw_dot, no_grad, topological_order, values
+from micrograd import Value, draw_dot, mermaid, no_grad, topological_order, values
 from micrograd.core.origin import origin
 from micrograd.draw.formulas import number
 from micrograd.draw.graph import at_level, graph
-from micrograd.nn import MLP
+from micrograd.nn import MLP, Linear
 
 
 def regression():
@@ -267,3 +267,20 @@ def test_the_label_of_an_array_is_drawn():
         shown = names(loss, names=given, level="array")
         assert shown == ["X", "W", "T Wᵀ", "@ P", "×", "sum"]
         assert {"X[1][0]", "W[0][1]"} <= {*names(loss, names=given)}
+
+
+def test_a_layer_of_a_batch_is_drawn_with_what_it_was_given():
+    X, fc1 = np.array([[1.0, 2.0, 3.0], [0.0, 1.0, 0.0]]), Linear(3, 5)
+    out = fc1(X)
+    loss = (out**2).mean()
+    text = mermaid(loss)
+    assert all(name in text for name in ('"X<br>', "linear out", "mean loss"))
+    assert arrows(loss, level="array", names={"X": X})[0] == ("X", "linear")
+
+
+def test_a_graph_of_arrays_is_drawn_by_arrays():
+    X, y, W = np.ones((3, 2)), np.zeros((3, 1)), values([[1.0], [2.0]])
+    loss = ((X @ W - y) ** 2).mean()
+    found = mermaid(loss)
+    assert all(name in found for name in ('"X', '"W', '"y', "mean loss"))
+    assert found.count("-->") == 6
