@@ -229,7 +229,11 @@ class PerExample(Module, Generic[Out]):
                 )
             return array_of(rows, len(rows), *([self.n_out] if self.n_out else shape_of(rows[0])))
         # Each number is converted once, so that all neurons share one Value for it.
-        values = [xi if isinstance(xi, Value) else as_value(xi) for xi in inputs_of(x)]
+        given = inputs_of(x)
+        values = [xi if isinstance(xi, Value) else as_value(xi) for xi in given]
+        for i, (value, xi) in enumerate(zip(values, given, strict=True)):
+            if value is not xi:
+                note(value, "numbers", (x, i))
         out = self.forward(values)
         if out is not values:
             _note(out, self, values)

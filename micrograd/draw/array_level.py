@@ -47,12 +47,7 @@ def with_arrays(drawn: Graph) -> Graph:
     v12  sum ('a2',)
     """
     named, node_of = drawn.named, dict(zip(drawn.values, drawn.nodes, strict=True))
-    named_by_id = {id(array): label for label, array in reversed(named.arrays)}
-
-    def name_of(array: Any) -> str:  # its own, or that of the numbers that became this array
-        own: str = named_by_id.get(id(array), "")
-        return own or named_by_id.get(id(origin(array, "numbers")), "")
-
+    names = {id(array): label for label, array in reversed(named.arrays)}
     arrays = remembered(drawn.values, [array for _, array in named.arrays])
     groups: list[tuple[Any, list[Value]]] = []  # arrays with their elements, then reductions
     home: dict[Value, int] = {}  # the group of each node inside
@@ -86,7 +81,7 @@ def with_arrays(drawn: Graph) -> Graph:
         boxes = [node_of.get(v, v) if isinstance(v, Value) else Box("", data=v, grad=0)
                  for v in array.ravel().tolist()]  # fmt: skip
         data, grad = (tuple(getattr(box, what) for box in boxes) for what in ("data", "grad"))
-        label = name_of(array)
+        label = names.get(id(array), "")
         return {"label": label, "level": "array", "data": data, "grad": grad, "shape": array.shape}
 
     def given(thing: Any) -> dict[str, tuple[str, ...]]:
@@ -106,7 +101,7 @@ def with_arrays(drawn: Graph) -> Graph:
             key = (thing.shape, *elements)
             op, suffix = _taken(thing, whole)
             box = Box("", op=op, operands=tuple(below), **shown(thing))
-            if (name := name_of(whole)) and len(below) == 1 and not box.label:
+            if (name := names.get(id(whole))) and len(below) == 1 and not box.label:
                 box = box._replace(label=name + suffix, short=named.short(name) + suffix)
         box = extra.setdefault(
             key, box._replace(name=f"c{len(extra)}", short=box.short or box.label)

@@ -65,7 +65,7 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: obj
     named.arrays += [("", result) for result in results if is_array(result)]
     by_hand = Names({})
     for array in remembered(order, [array for _, array in named.arrays]):
-        if label := getattr(array, "label", ""):
+        if label := getattr(array, "label", "") or named.of_numbers(origin(array, "numbers")):
             by_hand.add(array, str(label))
     named.arrays[:0] = by_hand.arrays
     for owner in owners(order):
@@ -78,9 +78,11 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: obj
     name_of = {value: f"v{i}" for i, value in enumerate(order)}
     nodes = []
     for value, name in name_of.items():
-        short = label = str(
-            value.label or by_hand.label_of.get(value) or named.label_of.get(value, "")
-        )
+        known = by_hand.label_of.get(value) or named.label_of.get(value)
+        if not known and (given := origin(value, "numbers")):
+            row, i = given
+            known = (whole := named.of_numbers(row)) and f"{whole}[{i}]"
+        short = label = str(value.label or known or "")
         if value._prev:
             kind = "result" if value in roots else "operation"
         elif value in named.parameters:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cached_property
 from types import ModuleType
 from typing import Any
 
@@ -66,7 +67,7 @@ class Names:
         self._nodes = {*nodes}
         self._variable: dict[Value, str] = {}  # the names of variables that are Values
         named = [(str(name), thing) for name, thing in list((variables or {}).items())]
-        named = [(name, thing) for name, thing in named if not name.startswith("_")]
+        named = self._named = [pair for pair in named if not pair[0].startswith("_")]
         for name, thing in named:
             if isinstance(thing, Value) and "." not in name:
                 self._variable.setdefault(thing, name)
@@ -100,6 +101,36 @@ class Names:
     def _label(self, value: Value, label: str) -> None:
         if value in self._nodes or not self._nodes:
             self.label_of.setdefault(value, label)
+
+    def of_numbers(self, thing: Any) -> str:
+        """The name of a list or array of plain numbers, or of a row of one, such as `X[3]`; or ''.
+
+        >>> X = [[1.0, 2.0], [3.0, 4.0]]
+        >>> Names({"X": X, "x": X[1]}).of_numbers(X[1])
+        'X[1]'
+        """
+        if thing is None:
+            return ""
+        base: Any = getattr(thing, "base", None)
+        if is_array(base) and base.ndim == thing.ndim + 1:
+            whole, start = self.of_numbers(base), "__array_interface__"
+            distance = getattr(thing, start)["data"][0] - getattr(base, start)["data"][0]
+            return whole and f"{whole}[{distance // base.strides[0]}]"
+        return self._rows.get(id(thing), "")
+
+    @cached_property
+    def _rows(self) -> dict[int, str]:
+        # The names of lists and arrays, and of lists in lists, by their ids.
+        lists: list[tuple[str, Any]] = [x for x in self._named if isinstance(x[1], (list, tuple))]
+        names = {
+            id(row): f"{name}[{i}]"
+            for name, thing in lists
+            for i, row in enumerate(thing)
+            if isinstance(row, (list, tuple)) or is_array(row)
+        }
+        for name, thing in [*lists, *((name, x) for name, x in self._named if is_array(x))]:
+            names.setdefault(id(thing), name)
+        return names
 
     def short(self, label: str) -> str:
         """The label of a part of a model, shortened: 'model.layers[0].neurons[1]' to 'L0.n1'.
