@@ -23,7 +23,7 @@ from micrograd.draw.chain_rule import with_tangents
 from micrograd.draw.foreign import LOOKED_FOR
 from micrograd.draw.hierarchy import Hierarchy
 from micrograd.draw.names import Names, is_array
-from micrograd.draw.parts import MOST
+from micrograd.draw.parts import MOST, neurons_in
 from micrograd.draw.records import Box, Graph, columns
 from micrograd.engine import Value, topological_order
 
@@ -75,6 +75,7 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: obj
     unnamed = [m for m in modules if not named.path_of.keys() >= {*m.parameters()}]
     for k, module in enumerate(unnamed):
         named.add(module, f"L{k}" if unnamed[1:] else type(module).__name__, is_owned=True)
+    plain = named.of_inputs(neurons_in(order, [*roots], named.path_of))
     name_of = {value: f"v{i}" for i, value in enumerate(order)}
     nodes = []
     for value, name in name_of.items():
@@ -82,7 +83,7 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: obj
         if not known and (given := origin(value, "numbers")):
             row, i = given
             known = (whole := named.of_numbers(row)) and f"{whole}[{i}]"
-        short = label = str(value.label or known or "")
+        short = label = str(value.label or known or plain.get(value, ""))
         if value._prev:
             kind = "result" if value in roots else "operation"
         elif value in named.parameters:

@@ -242,7 +242,8 @@ class Hierarchy:
         for name, leaves in groups.items():
             kind, is_named = self.drawn.nodes[leaves[0]].kind, isinstance(name, str)
             box, *around = _common({part: None for leaf in leaves for part in users[leaf]})
-            if kind == "input" and self._notes[leaves[0]][2] <= 0:  # not the result of detach()
+            is_given = kind == "input" and self._notes[leaves[0]][2] <= 0  # not made by detach()
+            if is_given or (kind == "constant" and is_named):
                 box = self.root  # what the program is given is in sight
             elif box.kind == "vector" and (is_named or len(leaves) > ALONE):
                 box = around[0]
@@ -461,6 +462,12 @@ class Hierarchy:
             drawn, nodes=tuple(nodes), results=results, level=level, frames=tuple(frames)
         )
 
+    @cached_property
+    def _first(self) -> dict[str, str]:
+        # The first constant of each name.
+        named = [node for node in self.drawn.nodes if node.kind == "constant" and node.label]
+        return {node.label: node.name for node in reversed(named)}
+
     def _with_frame(self, node: Box) -> Box:
         i = int(node.name[1:])
         short = node.short or self.label_of.get(i, "")
@@ -486,10 +493,11 @@ class Hierarchy:
         if not (neuron := part.neuron) or level != "neuron":
             return box
         output = self.drawn.nodes[nodes[-1]]
-        # plain numbers may be in the box
+        # Plain numbers may be in the box; if they have a name, all neurons share the first of them.
+        inputs = [self.drawn.nodes[self.place[x]] for x in neuron.inputs]
         pairs = [
-            (f"v{self.place[x]}", w.data)
-            for w, x in zip(neuron.weights, neuron.inputs, strict=True)
+            (self._first.get(x.label, x.name) if x.kind == "constant" else x.name, w.data)
+            for w, x in zip(neuron.weights, inputs, strict=True)
         ]
         shown = [pair for pair in pairs if pair[0] not in box.nodes]
         return box._replace(

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from types import ModuleType
 from typing import Any
@@ -116,21 +116,36 @@ class Names:
             whole, start = self.of_numbers(base), "__array_interface__"
             distance = getattr(thing, start)["data"][0] - getattr(base, start)["data"][0]
             return whole and f"{whole}[{distance // base.strides[0]}]"
-        return self._rows.get(id(thing), "")
+        return next((name for name, row in self._rows if row is thing), "")
+
+    def of_inputs(self, neurons: Iterable[Any]) -> dict[Value, str]:
+        """The names of the plain numbers by which neurons of other classes multiply their weights.
+
+        Nothing tells where such a constant comes from: it has the name of a row of equal numbers.
+        """
+        found: dict[Value, str] = {}
+        rows: dict[Any, str] = {}
+        for neuron in neurons:
+            if all(x.is_constant for x in neuron.inputs):
+                rows = rows or {_numbers(row): name for name, row in reversed(self._rows)}
+                if name := rows.get(tuple(x.data for x in neuron.inputs)):
+                    found |= {x: f"{name}[{i}]" for i, x in enumerate(neuron.inputs)}
+        return found
 
     @cached_property
-    def _rows(self) -> dict[int, str]:
-        # The names of lists and arrays, and of lists in lists, by their ids.
-        lists: list[tuple[str, Any]] = [x for x in self._named if isinstance(x[1], (list, tuple))]
-        names = {
-            id(row): f"{name}[{i}]"
-            for name, thing in lists
+    def _rows(self) -> list[tuple[str, Any]]:
+        # The rows of lists and arrays, then these themselves, with their names.
+        things: list[tuple[str, Any]] = [
+            (name, x) for name, x in self._named if isinstance(x, (list, tuple)) or is_array(x)
+        ]
+        rows = [
+            (f"{name}[{i}]", row)
+            for name, thing in things
+            if not is_array(thing) or thing.ndim == 2
             for i, row in enumerate(thing)
             if isinstance(row, (list, tuple)) or is_array(row)
-        }
-        for name, thing in [*lists, *((name, x) for name, x in self._named if is_array(x))]:
-            names.setdefault(id(thing), name)
-        return names
+        ]
+        return rows + things
 
     def short(self, label: str) -> str:
         """The label of a part of a model, shortened: 'model.layers[0].neurons[1]' to 'L0.n1'.
@@ -226,6 +241,13 @@ def _first(thing: Any) -> Any:
     while isinstance(thing, (list, tuple)) and thing:
         thing = thing[0]
     return thing
+
+
+def _numbers(row: Any) -> tuple[float, ...]:
+    # The numbers in a row of plain numbers; () for any other.
+    entries = row.tolist() if is_array(row) else row
+    is_plain = isinstance(entries, (list, tuple)) and all(type(x) in (int, float) for x in entries)
+    return tuple(map(float, entries)) if is_plain else ()
 
 
 def is_model(thing: object) -> bool:

@@ -6,10 +6,11 @@ import sys
 import time
 import weakref
 
+import numpy as np
 import pytest
 from pictures import words
 
-from micrograd import Value, draw_dot, explain, mermaid
+from micrograd import MLP, Layer, Value, draw_dot, explain, mermaid
 
 
 def labels(text):
@@ -104,3 +105,19 @@ def test_a_script_at_the_level_of_its_module(tmp_path):
     path.write_text(SCRIPT, encoding="utf-8")
     done = subprocess.run([sys.executable, path], capture_output=True, text=True)
     assert done.stdout.split() == ["True", "True", "True"], done.stderr
+
+
+def test_plain_numbers_that_entered_a_network_are_its_inputs():
+    X = np.arange(40.0).reshape(20, 2)
+    model = MLP(2, [3, 1])
+    loss = sum(model(x) ** 2 for x in X)
+    assert labels(mermaid(loss))[0] == "X"
+
+
+def test_plain_numbers_that_neurons_multiply_are_shared_inputs():
+    xs, layer = [[2.0, 3.0], [3.0, 0.5]], Layer(2, 4)
+    x = xs[1]  # the lecture's neurons multiply them: nothing notes where they come from
+    acts = [sum((w * xi for w, xi in zip(n.w, x, strict=True)), n.b) for n in layer.neurons]
+    y = sum(act.tanh() for act in acts)
+    text = mermaid(y, level="neuron")
+    assert [text.count(f"xs#91;1#93;#91;{i}#93;") for i in (0, 1)] == [1, 1]
