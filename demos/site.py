@@ -273,9 +273,9 @@ def build(out, course=False, repository=""):
     pages |= {path.stem.replace("_", " ").capitalize(): notebook(path) for path in notebooks}
     pages["Answers"] = rendered((DEMOS / "solutions.md").read_text("utf-8"))
     if course:
-        import course as builder
+        from micrograd.course.build import course as course_page
 
-        write_whole(out / "live" / "course.html", builder.course().encode())
+        write_whole(out / "live" / "course.html", course_page().encode())
         pages["Course"] = "<h1>Course</h1>" + live("live/course.html")
     contributing = (ROOT / ".github" / "CONTRIBUTING.md").read_text("utf-8")
     pages["Contributing"] = rendered(contributing)

@@ -292,6 +292,25 @@ def play(options: argparse.Namespace) -> int:
     return 0
 
 
+def course(options: argparse.Namespace) -> int:
+    """Builds the course, one HTML file in which you write an engine.
+
+    Examples:
+      micrograd course -o course.html
+      micrograd course -o course.html --tasks my_chapters/ --texts my_texts.toml
+
+    npm (a part of Node.js) fetches Python, Graphviz and an editor for the page, once. The help of
+    `micrograd.course` says what a chapter of your own is, and which browsers open the page.
+    """
+    from micrograd.course.build import CACHE, course
+
+    given = options.pyodide or CACHE, options.language, options.texts, options.tasks
+    page = course(*given).encode()
+    write_whole(options.out, page)
+    print(f"{options.out}: {len(page) / 1e6:.1f} MB")
+    return 0
+
+
 def texts(options: argparse.Namespace) -> int:
     """Lists the English texts that a file of another language lacks; without a file, all texts.
 
@@ -363,7 +382,6 @@ def _run(given: list[str]) -> int:
 
 SCRIPTS = {  # commands that are scripts in demos/
     "train": ("decision_boundary.py", "Trains a small network and draws its decision boundary"),
-    "course": ("course.py", "Builds the course, one HTML file in which you write an engine"),
 }
 LOOKS: dict[str, Any] = {"formatter_class": argparse.RawDescriptionHelpFormatter}
 
@@ -396,6 +414,13 @@ def _parser() -> argparse.ArgumentParser:
     # In a folder with a package micrograd, `python -m micrograd` would run that package instead.
     option = command(start, prog="micrograd start")
     option("file", help="a name that ends in .py (the skeleton) or .csv (points)")
+    option = command(course, prog="micrograd course")
+    option("-o", "--out", default="course.html", help="file name of the page")
+    option("--language", default="en", help="the language of the texts (default: en)")
+    option("--texts", metavar="FILE", help="texts of your own; see micrograd texts")
+    option("--tasks", metavar="FOLDER", help="a folder with chapters of your own")
+    archives = "the folder of the npm packages, as .tgz; npm fetches into it those that it lacks"
+    option("--pyodide", metavar="FOLDER", help=f"{archives} (default: ~/.cache/micrograd-course)")
     option = command(why, prog="micrograd why")
     option("question", choices=["order", "add"], help="what to explain")
     option("file", help="a Python file or a notebook with your Value class")
