@@ -1,7 +1,7 @@
 """Builds the site: README, pages in demos/site, notebooks, demos, and the reference of all modules.
 
-    python demos/site.py -o site/
-    python demos/site.py -o site/ --course
+    python demos/site/build.py -o site/
+    python demos/site/build.py -o site/ --course
 
 The site needs no server and loads nothing from elsewhere. Whatever a code block of the README or of
 a page in demos/site saves is made when the site is built and shown below the block. pdoc makes the
@@ -41,11 +41,11 @@ try:
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import get_lexer_by_name
 except ImportError as missing:
-    raise SystemExit(f'site.py needs {missing.name}: pip install -e ".[site]"') from missing
+    raise SystemExit(f'build.py needs {missing.name}: pip install -e ".[site]"') from missing
 
-ROOT = Path(__file__).resolve().parent.parent
-DEMOS = ROOT / "demos"
-PARTS = DEMOS / "site"
+PARTS = Path(__file__).resolve().parent
+DEMOS = PARTS.parent
+ROOT = DEMOS.parent
 PAGES = (  # in PARTS
     *("features", "gallery", "order", "inside", "class", "compared", "speed", "proof", "changes"),
 )
@@ -268,6 +268,7 @@ def build(out, course=False, repository=""):
 
     notebooks = sorted(DEMOS.glob("*.ipynb"))
     demos = sorted(p for p in DEMOS.glob("*.py") if p.with_suffix(".ipynb") not in notebooks)
+    demos += sorted((DEMOS / "speed").glob("*.py"))
     pages = dict(guide(repository))
     guided = list(pages)
     pages |= {path.stem.replace("_", " ").capitalize(): notebook(path) for path in notebooks}
@@ -284,7 +285,7 @@ def build(out, course=False, repository=""):
     modules = reference()
 
     addresses = {title: "index.html" if title == "Start" else slug(title) for title in pages}
-    named = {f"demos/{path.name}": slug(path.name) for path in demos}
+    named = {path.relative_to(ROOT).as_posix(): slug(path.name) for path in demos}
     named |= {f"demos/{p.name}": slug(p.stem.replace("_", " ")) for p in notebooks}
     named |= {"demos/solutions.md": "answers.html"}
     named |= {f"demos/site/{name}.md": slug(title_of(text_of(name))) for name in PAGES}

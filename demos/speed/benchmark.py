@@ -1,13 +1,13 @@
 """Speed and memory of this package, compared with the original package and array frameworks.
 
     pip install --target original micrograd==0.1.0
-    python demos/benchmark.py --original original
-    python demos/benchmark.py --only eager --imports sklearn.datasets matplotlib.pyplot
-    python demos/benchmark.py --only peers --workloads W1 W2
-    python demos/benchmark.py --only epoch
-    python demos/benchmark.py --only stale
-    python demos/benchmark.py --only peers --peers jax --examples 1000000
-    python demos/benchmark.py --only peers --peers jax --examples 10000000 --accelerator
+    python demos/speed/benchmark.py --original original
+    python demos/speed/benchmark.py --only eager --imports sklearn.datasets matplotlib.pyplot
+    python demos/speed/benchmark.py --only peers --workloads W1 W2
+    python demos/speed/benchmark.py --only epoch
+    python demos/speed/benchmark.py --only stale
+    python demos/speed/benchmark.py --only peers --peers jax --examples 1000000
+    python demos/speed/benchmark.py --only peers --peers jax --examples 10000000 --accelerator
 
 Everything that is measured runs in a separate process, because two of the packages are called
 `micrograd`. Each round asks every process in turn, so a machine that slows down slows all of them.
