@@ -135,7 +135,7 @@ def zipped(
         for package in map(import_module, OWN):
             (folder,) = map(Path, package.__path__)
             for path in sorted(folder.rglob("*")):
-                if path.is_file() and "__pycache__" not in path.parts:
+                if path.is_file() and not {"__pycache__", "demos"} & {*path.parts}:
                     name = path.relative_to(folder.parent).as_posix()
                     opened.writestr(name, path.read_bytes())
         name = f"micrograd/texts/{language}.toml"  # for the pages and rules that are shown later
