@@ -103,6 +103,9 @@ OUTSIDE = {  # of the program: nothing watches these
     ),
 }  # fmt: skip
 
+Function = Callable[..., Any]
+Compiler = Callable[[Function], Function]
+
 
 class Library(NamedTuple):
     """One way to compile a function, and what a cell needs to write a model for it.
@@ -112,18 +115,18 @@ class Library(NamedTuple):
         set_number: changes a parameter in place; None if parameters cannot be changed.
     """
 
-    compile: Callable
-    array: Callable
-    parameter: Callable
+    compile: Compiler
+    array: Function
+    parameter: Function
     module: type
-    set_number: Callable | None = None
+    set_number: Function | None = None
 
 
-def with_micrograd():
+def with_micrograd() -> Library:
     """`micrograd.compile`, with its default executor."""
     import micrograd
 
-    def compile(function):
+    def compile(function: Function) -> Function:
         compiled = micrograd.compile(function)
         return lambda x: compiled(x).data
 
@@ -131,42 +134,42 @@ def with_micrograd():
                    lambda p, to: setattr(p, "data", to))  # fmt: skip
 
 
-def with_torch():
+def with_torch() -> Library:
     """`torch.compile` without code generation: the guards of Dynamo are the same."""
     import torch
 
-    def parameter(x):
+    def parameter(x: float) -> Any:
         return torch.nn.Parameter(torch.tensor(x, dtype=torch.float64))
 
     return Library(torch.compile(backend="eager"), torch.tensor, parameter, torch.nn.Module,
                    lambda p, to: p.data.fill_(to))  # fmt: skip
 
 
-def with_jax():
+def with_jax() -> Library:
     """`jax.jit`; a model is an object of a plain class, with arrays."""
     import jax
 
-    def compile(function):
+    def compile(function: Function) -> Function:
         compiled = jax.jit(function)
         return lambda x: compiled(x).block_until_ready()
 
     return Library(compile, jax.numpy.asarray, jax.numpy.asarray, object)
 
 
-def with_equinox():
+def with_equinox() -> Library:
     """`equinox.filter_jit`; a model is an equinox.Module."""
     import equinox
 
     jax = with_jax()
 
-    def compile(function):
+    def compile(function: Function) -> Function:
         compiled = equinox.filter_jit(function)
         return lambda x: compiled(x).block_until_ready()
 
     return jax._replace(compile=compile, module=equinox.Module)
 
 
-LIBRARIES = {
+LIBRARIES: dict[str, tuple[str, Callable[[], Library]]] = {
     "jax.jit": ("jax", with_jax),
     "torch.compile": ("torch", with_torch),
     "filter_jit": ("equinox", with_equinox),
@@ -178,7 +181,7 @@ def outcome(library: Library, before: str, formula: str, change: str) -> tuple[s
     """What a call after the change does ("right", "error" or "old"), and the seconds of a call."""
     if library.set_number is None and "set_number" in change:
         return "-", math.nan
-    cell = {
+    cell: dict[str, Any] = {
         "__name__": "__main__", "np": np, "functools": functools, "os": os, "types": types,
         "Module": library.module, "parameter": library.parameter, "set_number": library.set_number,
     }  # fmt: skip
