@@ -17,7 +17,7 @@ from micrograd import Value, explain
 from micrograd.plot import check_path
 
 
-def neuron():
+def neuron() -> Value:
     """The result of the lecture's neuron; every step of the sum has a name."""
     x1, x2 = Value(2.0, label="x1"), Value(0.0, label="x2")
     w1, w2 = Value(-3.0, label="w1"), Value(1.0, label="w2")
@@ -30,9 +30,9 @@ def neuron():
     return o
 
 
-def main():
+def main() -> None:
     """Draws the film into a file."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--out", default="backward.gif", metavar="FILE", help="(backward.gif)")
     parser.add_argument("--dark", action="store_true", help="draw on a dark background")
     options = parser.parse_args()

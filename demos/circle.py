@@ -39,6 +39,7 @@ import math
 import random
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -142,6 +143,11 @@ def score(output):
     return 4 * (output - 0.5)
 
 
+def scores_of(outputs, i, X):
+    """The scores of network i, of which a boundary is drawn."""
+    return score(outputs(X)[:, i])
+
+
 def draw_panels(history, X, y):
     """The figure: for each network its boundary, the true circle (dashed) and the accuracy."""
     n = len(history[0].weights)
@@ -155,9 +161,8 @@ def draw_panels(history, X, y):
     for i, ax in enumerate(panels[:n]):
         epoch = last_epoch_with_boundary(history, i, networks[i], outputs)
         networks[i].load_state_dict(history[epoch].weights[i])
-        plot.decision_boundary(
-            lambda X, i=i: score(outputs(X)[:, i]), X, y, true_boundary=CIRCLE, ax=ax
-        )
+        scores = partial(scores_of, outputs, i)
+        plot.decision_boundary(scores, X, y, true_boundary=CIRCLE, ax=ax)
         title = f"{i + 1} neuron{'s' * (i > 0)}: {history[epoch].curves[i, 3]:.1%} right"
         if epoch < len(history) - 1:
             title += f" in epoch {epoch}"
@@ -233,7 +238,8 @@ def main():
 def discs(n, seed=0):
     """N points of the square and their classes: as many inside the circle as outside."""
     rng = random.Random(seed)
-    X, y = [], []
+    X: list[list[float]] = []
+    y: list[int] = []
     while len(y) < n:
         x = [rng.uniform(-1, 1), rng.uniform(-1, 1)]
         label = int(math.hypot(*x) < RADIUS)

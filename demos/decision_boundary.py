@@ -19,21 +19,24 @@ import argparse
 import random
 import statistics
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from tqdm import tqdm
 
 import micrograd
 from micrograd import plot
-from micrograd.datasets import blobs, circles, moons, read_csv, spirals
+from micrograd.datasets import Points, blobs, circles, moons, read_csv, spirals
 from micrograd.losses import binary_cross_entropy_with_logits, cross_entropy
-from micrograd.nn import ACTIVATIONS, MLP, Sequential, accuracy
-from micrograd.optim import AdamW
+from micrograd.nn import ACTIVATIONS, MLP, Module, Sequential, accuracy
+from micrograd.optim import AdamW, Optimizer
 from micrograd.plot.figure import MARKERS
 
-DATASETS = {  # the last two have three classes
+Backward = Callable[[], tuple[float, list[Any]]]  # the loss, and the logits of each point
+DATASETS: dict[str, Callable[..., Points]] = {  # the last two have three classes
     "moons": moons,
     "circles": circles,
     "blobs": partial(blobs, noise=0.3),
@@ -41,7 +44,7 @@ DATASETS = {  # the last two have three classes
 }
 
 
-def main():
+def main() -> None:
     """Reads the arguments, trains, and draws."""
     options, parser = arguments()
     try:  # report wrong arguments before training
@@ -64,7 +67,7 @@ def main():
     means = [statistics.fmean(column) for column in zip(*X, strict=True)]
     spreads = [statistics.pstdev(column) or 1.0 for column in zip(*X, strict=True)]
 
-    def standardized(point):
+    def standardized(point: Any) -> list[Any]:
         return [(x - m) / s for x, m, s in zip(point, means, spreads, strict=True)]
 
     model = Sequential(standardized, network)
@@ -86,7 +89,7 @@ def main():
     print(f"accuracy {accuracy(logits, y):.1%} on {len(X)} points, picture in {options.out}")
 
 
-def loss_and_logits(model, point, label):
+def loss_and_logits(model: Module, point: Any, label: Any) -> list[Any]:
     """A list of the loss at one point and its logits."""
     logits = model(point)
     if hasattr(logits, "__len__"):
@@ -94,13 +97,13 @@ def loss_and_logits(model, point, label):
     return [binary_cross_entropy_with_logits(logits, label), logits]
 
 
-def eager_backward(model, X, y):
+def eager_backward(model: Module, X: list[list[float]], y: list[int]) -> Backward:
     """A function that adds the gradients of the mean loss to the parameters.
 
     It returns the loss, and the list of logits of each point.
     """
 
-    def backward():
+    def backward() -> tuple[float, list[Any]]:
         results = [loss_and_logits(model, point, label) for point, label in zip(X, y, strict=True)]
         loss = sum(loss for loss, *_ in results) / len(X)
         loss.backward()
@@ -109,16 +112,16 @@ def eager_backward(model, X, y):
     return backward
 
 
-def compiled_backward(model, X, y):
+def compiled_backward(model: Module, X: list[list[float]], y: list[int]) -> Backward:
     """The same function, as an array program."""
-    X, y = np.array(X), np.array(y)
+    points, labels = np.array(X), np.array(y)
 
     @micrograd.compile
-    def results(point, label):
+    def results(point: Any, label: Any) -> list[Any]:
         return loss_and_logits(model, point, label)
 
-    def backward():
-        batch = results(X, y)
+    def backward() -> tuple[float, list[Any]]:
+        batch = results(points, labels)
         loss = batch[0]
         loss.backward()
         return loss.data, batch.lanes[:, 1:].tolist()
@@ -126,9 +129,15 @@ def compiled_backward(model, X, y):
     return backward
 
 
-def train(optimizer, backward, y, steps, history=None):
+def train(
+    optimizer: Optimizer,
+    backward: Backward,
+    y: list[int],
+    steps: int,
+    history: plot.History | None = None,
+) -> list[float]:
     """Trains for some steps; returns the loss before each step."""
-    losses = []
+    losses: list[float] = []
     try:
         for _ in (bar := tqdm(range(steps), unit="step")):
             optimizer.zero_grad()
@@ -144,7 +153,9 @@ def train(optimizer, backward, y, steps, history=None):
     return losses
 
 
-def load(data, n, noise, seed):
+def load(
+    data: str, n: int | None, noise: float | None, seed: int
+) -> tuple[list[list[float]], list[int], list[str]]:
     """The points, their labels 0, 1, ..., and the names of the classes."""
     if data in DATASETS:
         given = {} if noise is None else {"noise": noise}
@@ -164,7 +175,7 @@ def load(data, n, noise, seed):
     return X, y, names
 
 
-def arguments():
+def arguments() -> tuple[argparse.Namespace, argparse.ArgumentParser]:
     """The options of the command line, and the parser."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter

@@ -136,21 +136,22 @@ def main():
     scores, digits = [], []  # of all validation images
     for seed in range(options.splits):
         try:
-            sets = images(options.images, seed)
+            training, validation = images(options.images, seed)
         except ImportError:
             sys.exit('digits.py needs scikit-learn for its images: pip install -e ".[demos]"')
         model = classifier(seed)
         optimizer = Adam(model.parameters(), lr=LR)
         loss = loss_of(model, compiled=not options.eager)
-        losses = fit(loss, *sets[0], optimizer, steps=batches, batch_size=BATCH, seed=seed)
+        X, y = training
+        losses = fit(loss, X, y, optimizer, steps=batches, batch_size=BATCH, seed=seed)
         done += len(losses)
         predict = predict_of(model)
-        logits = [predict(X) for X, _ in sets]
-        found = [accuracy(z, y) for z, (_, y) in zip(logits, sets, strict=True)]
+        logits = [predict(X) for X, _ in (training, validation)]
+        found = [accuracy(logits[0], y), accuracy(logits[1], validation[1])]
         epochs = max(1, round(options.epochs * len(losses) / batches))  # after Ctrl-C too
-        reached.append((found, reference_accuracies(*sets, epochs, seed)))
+        reached.append((found, reference_accuracies(training, validation, epochs, seed)))
         scores += logits[1]
-        digits += sets[1][1].tolist()
+        digits += validation[1].tolist()
         if len(losses) < batches:
             break
 
@@ -161,15 +162,16 @@ def main():
     for i, name in enumerate(("training", "validation")):
         print(row(name, ours[:, i].mean(), theirs[:, i].mean()))
     if len(reached) > 1:
-        for seed, ((_, found), (_, reference)) in enumerate(reached):
-            print(row(f"  split {seed}", found, reference))
+        for seed, ((_, here), (_, there)) in enumerate(reached):
+            print(row(f"  split {seed}", here, there))
 
     print("\nValidation: rows are true digits, columns are predicted digits")
     print(f"{'':3}" + "".join(f"{digit:>4}" for digit in range(DIGITS)))
     for digit, counts in enumerate(confusion(scores, digits, classes=DIGITS)):
         print(f"{digit:3}" + "".join(f"{count or '.':>4}" for count in counts))
     if options.out:
-        plot.save(draw(*sets[1], logits[1]), options.out)  # of the last split
+        X, y = validation
+        plot.save(draw(X, y, logits[1]), options.out)  # of the last split
 
 
 def row(name, found, reference):

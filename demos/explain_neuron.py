@@ -12,9 +12,10 @@ used more than once, so the classic mistakes matter: = instead of +=, no topolog
 import argparse
 
 from micrograd import Value, explain
+from micrograd.pages.page import Page
 
 
-def neuron():
+def neuron() -> Page:
     """The page of a neuron."""
     x1, x2 = Value(2.0), Value(0.0)
     w1, w2 = Value(-3.0), Value(1.0)
@@ -27,7 +28,7 @@ def neuron():
     return explain(o, title="A neuron, step by step", parameters=[w1, w2, b])
 
 
-def diamond():
+def diamond() -> Page:
     """The page of a graph with two diamonds."""
     a = Value(3.0)
     p = a * a
@@ -36,7 +37,7 @@ def diamond():
     return explain(r, title="Nodes that are used twice")
 
 
-def main():
+def main() -> None:
     """Writes one of the two pages."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter

@@ -678,7 +678,7 @@ print(f"program: {8 * (uniform + rows * 100) / 1e6:.2f} MB, created once")
 #
 # Times depend on the machine, so there are none in this notebook. On your machine,
 #
-#     python demos/benchmark.py --only peers
+#     python demos/speed/benchmark.py --only peers
 #
 # prints a table of times: for the engine, each executor of the compiler, NumPy code written by
 # hand, and PyTorch, JAX and CasADi if they are installed.

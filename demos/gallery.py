@@ -12,7 +12,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from micrograd import Value, draw_dot, draw_network, explain, playground
 from micrograd.nn import MLP
@@ -22,7 +24,7 @@ GALLERY = DEMOS / "gallery"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
-def drawings():
+def drawings() -> Iterator[str]:
     """The paths of the SVG files, which are light or dark depending on the reader's settings."""
     o, names = neuron()
     o.backward()
@@ -39,7 +41,7 @@ def drawings():
     yield saved(draw_network(model, [1.0, -2.0]), "network.svg")
 
 
-def plots():
+def plots() -> Iterator[str]:
     """The paths of the plots and animations, each on a light and on a dark background."""
     for options, dark in (((), ""), (("--dark",), "-dark")):
         yield made_by("decision_boundary", "--out", f"moons{dark}.png", *options)
@@ -50,7 +52,7 @@ def plots():
         yield made_by("backward_gif", "--out", f"backward{dark}.gif", *options)
 
 
-def pages():
+def pages() -> Iterator[str]:
     """The paths of the screenshots of the two pages, each in light and in dark colours."""
     from playwright.sync_api import sync_playwright
 
@@ -75,7 +77,7 @@ def pages():
         browser.close()
 
 
-def neuron():
+def neuron() -> tuple[Value, dict[str, Any]]:
     """The result of the README's neuron, and its Values by name."""
     x1, x2 = Value(2.0), Value(0.0)
     w1, w2 = Value(-3.0), Value(1.0)
@@ -84,12 +86,12 @@ def neuron():
     return o, {"x1": x1, "x2": x2, "w1": w1, "w2": w2, "b": b, "o": o}
 
 
-def saved(picture, name):
+def saved(picture: Any, name: str) -> str:
     """The path to which a drawing was saved."""
-    return picture.save(GALLERY / name)
+    return str(picture.save(GALLERY / name))
 
 
-def made_by(demo, option, name, *arguments):
+def made_by(demo: str, option: str, name: str, *arguments: str) -> str:
     """The path of a picture that a demo writes when it is run with this option."""
     path = str(GALLERY / name)
     subprocess.run(
@@ -98,7 +100,7 @@ def made_by(demo, option, name, *arguments):
     return path
 
 
-def screenshot(page, name):
+def screenshot(page: Any, name: str) -> str:
     """The path of a picture of a page, in 256 colours, which are enough for it."""
     from PIL import Image
 
@@ -112,7 +114,7 @@ def screenshot(page, name):
     return path
 
 
-def main():
+def main() -> None:
     """Makes all pictures, or those of one kind."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter

@@ -204,7 +204,8 @@ def handwriting(sets, epochs, size, published, folder):
         if article or epoch in (1, len(results)):
             rows.append((f"epoch {epoch}: test loss, accuracy", *map(shown, (article, here))))
     print_table(f"{len(training[0]):,} images", rows)
-    plot.save(draw(*test, logits), folder / "digits.png")
+    X, y = test
+    plot.save(draw(X, y, logits), folder / "digits.png")
 
 
 def shown(result):

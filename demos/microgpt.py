@@ -43,6 +43,7 @@ Zhang and Sennrich, "Root mean square layer normalization", 2019, equation 4.
 
 import argparse
 import gc
+import io
 import math
 import random
 import sys
@@ -50,6 +51,7 @@ import unicodedata
 from functools import reduce
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 from tqdm import tqdm
@@ -133,7 +135,7 @@ class GPT(Module):
 
     def logits(self, tokens):
         """The logits at each position."""
-        memory = []
+        memory: list[Any] = []
         return [self(token, memory) for token in tokens]
 
     def loss(self, tokens, targets, weights=None):
@@ -238,7 +240,8 @@ def example(name, letters):
 def invented(model, letters, temperature, rng):
     """A new name; each token is drawn with its probability from softmax(logits / temperature)."""
     end = token = len(letters)
-    name, memory = "", []
+    name = ""
+    memory: list[Any] = []
     while len(name) < LONGEST:
         logits = model(token, memory)
         if not name:
@@ -319,7 +322,8 @@ def main():
 
     if losses:
         print(f"loss {fmean(losses[-RECENT:]):.3f}, by guessing {math.log(len(letters) + 1):.3f}")
-    sys.stdout.reconfigure(errors="replace")  # a terminal may lack a letter
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal may lack a letter
+        sys.stdout.reconfigure(errors="replace")
     rng = random.Random(options.seed)
     for _ in range(options.samples):
         name = invented(model, letters, options.temperature, rng)

@@ -22,7 +22,9 @@ import io
 import re
 import sys
 import tempfile
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 
@@ -44,7 +46,7 @@ DRAWN = (*PICTURES, "text/html")  # depend on fonts: a page of explain() contain
 COLOURS = 32  # enough for a plot: lines, letters and the shades at their borders
 
 
-def unexecuted(source):
+def unexecuted(source: str) -> Any:
     """The notebook of a .py file in the percent format, without outputs."""
     notebook = jupytext.reads(source, fmt="py:percent")
     notebook.metadata = metadata()
@@ -54,12 +56,12 @@ def unexecuted(source):
     return notebook
 
 
-def metadata():
+def metadata() -> Any:
     """The metadata that Jupyter needs, and nothing else."""
     return nbformat.from_dict({"kernelspec": KERNEL, "language_info": {"name": "python"}})
 
 
-def executed(source):
+def executed(source: str) -> tuple[Any, list[str]]:
     """The notebook with its outputs, from a fresh kernel in an empty folder, and its solutions."""
     notebook = unexecuted(source)
     with tempfile.TemporaryDirectory() as folder:
@@ -85,7 +87,7 @@ def executed(source):
     return notebook, solved
 
 
-def answers(cells):
+def answers(cells: Iterable[Any]) -> Iterator[Any]:
     """The code cells between a text that ends in a question and the next text."""
     asked = False
     for cell in cells:
@@ -95,12 +97,12 @@ def answers(cells):
             yield cell
 
 
-def is_answer(cell):
+def is_answer(cell: Any) -> bool:
     """Whether a cell is the answer to a question."""
     return "answer" in cell["metadata"].get("tags", ())
 
 
-def solutions(cells):
+def solutions(cells: Iterable[Any]) -> Iterator[str]:
     """The question, what the cells print, and the answer, for each cell that is an answer."""
     question, printed = "", ""
     for cell in cells:
@@ -116,7 +118,7 @@ def solutions(cells):
             printed += "".join(o.text for o in cell.outputs if o.output_type == "stream")
 
 
-def clean(output):
+def clean(output: Any) -> None:
     """Removes from an output what depends on the machine, and what is not shown."""
     if output.output_type == "stream":
         if output.name == "stderr":
@@ -127,7 +129,7 @@ def clean(output):
     output.data = pictures or output.data  # the text beside a picture has a memory address
 
 
-def lean(kind, content):
+def lean(kind: str, content: str) -> str:
     """A picture without the versions of the programs that drew it; a PNG gets fewer colours."""
     if kind == "image/svg+xml":
         return re.sub(r"<!--.*?-->\n?", "", content, flags=re.DOTALL)
@@ -139,7 +141,7 @@ def lean(kind, content):
     return base64.b64encode(small.getvalue()).decode()
 
 
-def comparable(cell):
+def comparable(cell: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The parts of a cell that are the same on all machines."""
     cell = dict(cell)
     outputs = cell.pop("outputs", [])
@@ -152,7 +154,7 @@ def comparable(cell):
     ]
 
 
-def differences(committed, fresh):
+def differences(committed: Any, fresh: Any) -> Iterator[str]:
     """The parts of a committed notebook that are out of date, a line for each."""
     if len(committed.cells) != len(fresh.cells):
         yield f"{len(committed.cells)} cells, but its source has {len(fresh.cells)}"
@@ -168,7 +170,7 @@ def differences(committed, fresh):
             yield f"cell {i} has different outputs: {first_line}\n  {old_shown}\n  {new_shown}"
 
 
-def solutions_of(solved):
+def solutions_of(solved: Mapping[str, Iterable[str]]) -> str:
     """The text of solutions.md; `solved` maps the name of each notebook to its solutions."""
     about = "To the questions of the notebooks, in their order. `notebooks.py` makes this file."
     parts = [f"# Solutions\n\n{about}"]
@@ -177,12 +179,12 @@ def solutions_of(solved):
     return "\n\n".join(parts) + "\n"
 
 
-def text_of(notebook):
+def text_of(notebook: Any) -> str:
     """The content of the file, which is the same on all systems."""
-    return nbformat.writes(notebook) + "\n"
+    return f"{nbformat.writes(notebook)}\n"
 
 
-def main():
+def main() -> None:
     """Writes the notebooks, or checks the committed ones."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter

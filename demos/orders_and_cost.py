@@ -216,8 +216,8 @@ def main():
                            ("found by trying all 8! permutations", None, trial)])  # fmt: skip
     rows = []
     for order in orders:
-        names = " ".join(node.label for node in order)
-        rows.append((f"dloss/da along {names}", -3, gradients_along(order)["a"]))
+        along = " ".join(node.label for node in order)
+        rows.append((f"dloss/da along {along}", -3, gradients_along(order)["a"]))
     rows += [("dc/da of b = -a, c = b + b, in order", -2, by_order()),
              ("dc/da by plain recursion", -2, by_recursion())]  # fmt: skip
     print_table("Gradients", rows, "by hand")

@@ -201,9 +201,10 @@ def train(model, loss_of):
     """Trains the network; returns the mean loss of each epoch."""
     optimizer = SGD(model.parameters(), lr=LR)
     loss_of_batch, means = loss_of(model), []
+    inputs, targets = regression()
     for _ in range(EPOCHS):
         losses = []
-        for X, y in batches(*regression(), BATCH, shuffle=False):
+        for X, y in batches(inputs, targets, BATCH, shuffle=False):
             loss = loss_of_batch(X, y)
             optimizer.zero_grad()
             loss.backward()

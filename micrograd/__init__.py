@@ -73,7 +73,7 @@ _names_in = {
 _module_of = {name: module for module, names in _names_in.items() for name in names.split()}
 _modules = (
     "core engine operations derivatives arrays module nn losses optim datasets texts draw pages"
-    " plot compiler grade"
+    " plot compiler grade course"
 )
 
 __version__ = "1.0.0"

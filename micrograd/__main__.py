@@ -20,8 +20,8 @@ import io
 import os
 import re
 import runpy
+import shutil
 import sys
-import sysconfig
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import resources
@@ -292,6 +292,48 @@ def play(options: argparse.Namespace) -> int:
     return 0
 
 
+def course(options: argparse.Namespace) -> int:
+    """Builds the course, one HTML file in which you write an engine.
+
+    Examples:
+      micrograd course -o course.html
+      micrograd course -o course.html --tasks my_chapters/ --texts my_texts.toml
+
+    npm (a part of Node.js) fetches Python, Graphviz and an editor for the page, once. The help of
+    `micrograd.course` says what a chapter of your own is, and which browsers open the page.
+    """
+    from micrograd.course.build import CACHE, course
+
+    given = options.pyodide or CACHE, options.language, options.texts, options.tasks
+    page = course(*given).encode()
+    write_whole(options.out, page)
+    print(f"{options.out}: {len(page) / 1e6:.1f} MB")
+    return 0
+
+
+def demos(options: argparse.Namespace) -> int:
+    """Writes scripts and notebooks to run and to change into a folder of your own.
+
+    Example:
+      python -m micrograd demos my_demos
+    """
+    folder = Path(options.folder)
+    if folder.exists():
+        raise FileExistsError(f"demos expects a new folder, got {folder}: give it another name")
+    leave = shutil.ignore_patterns("__pycache__", "gallery*", "site")  # for the README and the site
+    shutil.copytree(_demos(), folder, ignore=leave)
+    scripts, notebooks = (len([*folder.glob(f"*.{end}")]) for end in ("py", "ipynb"))
+    print(f"{folder}: {scripts} scripts and {notebooks} notebooks")
+    print(f"To run the first: python {folder / 'decision_boundary.py'}")
+    return 0
+
+
+def _demos() -> Path:
+    # A wheel has them inside the package; a clone, beside it.
+    inside = Path(__file__).parent / "demos"
+    return inside if inside.exists() else Path(__file__).parents[1] / "demos"
+
+
 def texts(options: argparse.Namespace) -> int:
     """Lists the English texts that a file of another language lacks; without a file, all texts.
 
@@ -347,12 +389,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(given: list[str]) -> int:
-    if given[0] in SCRIPTS:  # a script of demos/, with options of its own
-        script = Path(__file__).parent.parent / "demos" / SCRIPTS[given[0]][0]  # in a clone
-        if not script.exists():  # installed from a wheel
-            script = Path(sysconfig.get_path("data"), "share", "micrograd", script.name)
-        sys.argv = [f"python -m micrograd {given[0]}", *given[1:]]
-        runpy.run_path(str(script), run_name="__main__")
+    if given[0] == "train":  # a demo, with options of its own
+        sys.argv = ["python -m micrograd train", *given[1:]]
+        runpy.run_path(str(_demos() / "decision_boundary.py"), run_name="__main__")
         return 0
     # argparse would take an expression like -x*2 for an option, unless a space comes first.
     if len(given) > 1 and re.match(r"-(?!h$|o$|-|$)", given[1]):
@@ -361,10 +400,6 @@ def _run(given: list[str]) -> int:
     return int(options.command(options))
 
 
-SCRIPTS = {  # commands that are scripts in demos/
-    "train": ("decision_boundary.py", "Trains a small network and draws its decision boundary"),
-    "course": ("course.py", "Builds the course, one HTML file in which you write an engine"),
-}
 LOOKS: dict[str, Any] = {"formatter_class": argparse.RawDescriptionHelpFormatter}
 
 
@@ -391,11 +426,19 @@ def _parser() -> argparse.ArgumentParser:
     played("-o", "--out", default="play.html", help="file name of the page")
     played("--title", help="title of the page")
     command(texts)("file", nargs="?", help="a file of texts in your language")
-    for name, (_, task) in SCRIPTS.items():
-        commands.add_parser(name, help=f"{task}; see {name} --help")
+    task = "Trains a small network and draws its decision boundary; see train --help"
+    commands.add_parser("train", help=task)
+    command(demos)("folder", help="a folder that does not exist yet")
     # In a folder with a package micrograd, `python -m micrograd` would run that package instead.
     option = command(start, prog="micrograd start")
     option("file", help="a name that ends in .py (the skeleton) or .csv (points)")
+    option = command(course, prog="micrograd course")
+    option("-o", "--out", default="course.html", help="file name of the page")
+    option("--language", default="en", help="the language of the texts (default: en)")
+    option("--texts", metavar="FILE", help="texts of your own; see micrograd texts")
+    option("--tasks", metavar="FOLDER", help="a folder with chapters of your own")
+    archives = "the folder of the npm packages, as .tgz; npm fetches into it those that it lacks"
+    option("--pyodide", metavar="FOLDER", help=f"{archives} (default: ~/.cache/micrograd-course)")
     option = command(why, prog="micrograd why")
     option("question", choices=["order", "add"], help="what to explain")
     option("file", help="a Python file or a notebook with your Value class")

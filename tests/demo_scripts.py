@@ -13,14 +13,15 @@ DEMOS = Path(__file__).parent.parent / "demos"
 
 
 def load(name):
-    """The functions of a demo, as a module; it may import other demos."""
-    spec = importlib.util.spec_from_file_location(f"demo_{name}", DEMOS / f"{name}.py")
+    """The functions of a demo, as a module; it may import the demos beside it."""
+    path = DEMOS / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"demo_{path.stem}", path)
     module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(DEMOS))
+    sys.path.insert(0, str(path.parent))
     try:
         spec.loader.exec_module(module)
     finally:
-        sys.path.remove(str(DEMOS))
+        sys.path.remove(str(path.parent))
     return module
 
 

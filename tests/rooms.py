@@ -2,5 +2,5 @@
 
 ROOMS = [
     *("core", "engine", "operations", "derivatives", "arrays", "module", "nn", "losses", "optim"),
-    *("datasets", "texts", "draw", "compiler", "pages", "plot", "grade", "__main__"),
+    *("datasets", "texts", "draw", "compiler", "pages", "plot", "grade", "course", "__main__"),
 ]

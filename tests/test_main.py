@@ -311,6 +311,32 @@ def test_train_is_the_demo(tmp_path):
     assert "--data expects" in err
 
 
+def test_demos_are_written_once_into_a_folder(tmp_path, capsys):
+    folder = tmp_path / "mine"
+    assert main(["demos", str(folder)]) == 0
+    assert f"To run the first: python {folder / 'decision_boundary.py'}" in capsys.readouterr().out
+    assert {"chapters", "speed", "lecture.ipynb", "table.py"} <= {p.name for p in folder.iterdir()}
+    assert main(["demos", str(folder)]) == 2
+    assert "demos expects a new folder, got" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_wheel_has_the_demos(tmp_path):
+    root, unpacked = Path(__file__).parents[1], tmp_path / "installed"
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "wheel", "--no-deps", root, "-w", tmp_path], check=True)
+    [wheel] = tmp_path.glob("micrograd-*.whl")
+    shutil.unpack_archive(wheel, unpacked, "zip")
+    environment = os.environ | {"PYTHONPATH": str(unpacked)}
+    for command in (
+        ["-m", "micrograd", "train", "--help"],
+        ["-m", "micrograd", "demos", "mine"],
+        ["mine/explain_neuron.py", "--out", "neuron.html"],
+    ):
+        subprocess.run([sys.executable, *command], cwd=tmp_path, env=environment, check=True)
+    assert (tmp_path / "neuron.html").exists()
+
+
 # ---- grade
 
 

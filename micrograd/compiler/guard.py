@@ -24,7 +24,7 @@ counts assignments to attributes; while the count stays the same, modules need n
 Of 27 changes such as a user makes, the next call gives the right result after 25; environment
 variables and files are not noticed. torch.compile notices 25, too; jax.jit notices none of them and
 equinox's filter_jit one, because they ask for arguments instead. A call takes 4 microseconds, that
-of jax.jit as long (`demos/benchmark.py --only stale`, on an AMD EPYC).
+of jax.jit as long (`demos/speed/benchmark.py --only stale`, on an AMD EPYC).
 """
 
 from __future__ import annotations

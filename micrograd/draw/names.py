@@ -109,14 +109,14 @@ class Names:
         >>> Names({"X": X, "x": X[1]}).of_numbers(X[1])
         'X[1]'
         """
-        if thing is None:
-            return ""
-        base: Any = getattr(thing, "base", None)
-        if is_array(base) and base.ndim == thing.ndim + 1:
-            whole, start = self.of_numbers(base), "__array_interface__"
-            distance = getattr(thing, start)["data"][0] - getattr(base, start)["data"][0]
-            return whole and f"{whole}[{distance // base.strides[0]}]"
-        return next((name for name, row in self._rows if row is thing), "")
+        named = next((name for name, row in self._rows if row is thing), "")
+        for name, whole in self._rows if is_array(thing) and not named else ():
+            if is_array(whole) and whole.shape[1:] == thing.shape and whole.ndim > thing.ndim:
+                distance = _address(thing) - _address(whole)  # a row of it is a view
+                place, rest = divmod(distance, whole.strides[0] or 1)
+                if not rest and 0 <= place < len(whole):
+                    return f"{name}[{place}]"
+        return named
 
     def of_inputs(self, neurons: Iterable[Any]) -> dict[Value, str]:
         """The names of the plain numbers by which neurons of other classes multiply their weights.
@@ -241,6 +241,10 @@ def _first(thing: Any) -> Any:
     while isinstance(thing, (list, tuple)) and thing:
         thing = thing[0]
     return thing
+
+
+def _address(array: Any) -> int:
+    return int(array.__array_interface__["data"][0])
 
 
 def _numbers(row: Any) -> tuple[float, ...]:

@@ -27,18 +27,23 @@ not a failure. A limit of the original micrograd, such as the depth of a graph, 
 To add a rule, write a table for it in `rules.toml`, after those that are checked before it: its
 points, and the programs that show it. What it says, and how to fix it, is in `texts/en.toml`.
 
+For lessons of your own (`micrograd/course/` is one), there are the parts of a report: `plan()` has
+all rows in order, `checks_of(GradedClass(MyValue), rows)` the outcome of each, `method_of` says
+where to look, `drawing` shows a program, and `OURS` runs it with our Value.
+
 `micrograd grade --help` says how a whole class of students is graded.
 """
 
 from typing import Any
 
-from micrograd.grade.checking import checks_of
-from micrograd.grade.graded_class import GradedClass, is_ours, shown
+from micrograd.grade.checking import checks_of, method_of
+from micrograd.grade.graded_class import BrokenRule, GradedClass, is_ours, shown
 from micrograd.grade.process import grade_file
-from micrograd.grade.programs import RULES, Check
-from micrograd.grade.report import Report
+from micrograd.grade.programs import OURS, RULES, Check, Row, plan
+from micrograd.grade.report import Report, drawing
 
-__all__ = ["RULES", "Check", "Report", "grade", "grade_file"]
+__all__ = ["OURS", "RULES", "BrokenRule", "Check", "GradedClass", "Report", "Row", "checks_of",
+           "drawing", "grade", "grade_file", "method_of", "plan", "shown"]  # fmt: skip
 
 
 def grade(kind: type | Any, name: str | None = None) -> Report:

@@ -31,6 +31,7 @@ from micrograd.grade.graded_class import (
 from micrograd.grade.programs import (
     CORE,
     EXPRESSIONS,
+    OURS,
     REFLECTED,
     ROWS,
     UPSTREAM,
@@ -93,7 +94,7 @@ def _is_composed(expression: str, graded: GradedClass) -> bool:
 def _is_there(row: Row, graded: GradedClass) -> bool:
     """Whether the class has the operation; the only way to find out is to try it."""
     is_of_numpy = row.operation == "NumPy"
-    if not is_of_numpy and (not row.expression or row.operation in CORE):
+    if not is_of_numpy and row.is_basic:
         return True
     error = graded.error_in(row.programs[0] if is_of_numpy else row.expression)
     if not error:
@@ -388,7 +389,37 @@ def _error(check: Check) -> str:
     return operator if "unsupported operand" in operator else check.found
 
 
-# ---- 7. The tasks of `micrograd start`: later ones are not mistakes
+# ---- 7. The method in which a mistake probably is
+
+OF_WALK = ("seed", "walk", "once", "order")  # mistakes in backward()
+OF_OPERATION = ("accumulate", "children", "operands", "result", "runs")  # also in larger programs
+ELSEWHERE = {"construct": "__init__", "fresh": "__init__", "nothing": "__init__", "number": "",
+             "identity": "__eq__", "needed": "backward"}  # fmt: skip
+
+
+def method_of(check: Check, graded: GradedClass) -> str:
+    """The method to look at after a check that did not pass, '' if it may be any.
+
+    >>> from micrograd.grade.programs import OURS
+    >>> method_of(Check("2.0 * a", "value", "b = 2.0 * a", "failed", "reflected"), OURS)
+    '__rmul__'
+    """
+    if check.mistake in ELSEWHERE:
+        return ELSEWHERE[check.mistake]
+    if check.mistake == "children":
+        made, ours = graded.run(check.program, backward=False), OURS.run(check.program)
+        short = (v._op for x, v in ours.items() if operands(made[x]) < len(v._prev))
+        if op := {"+": "__add__", "*": "__mul__"}.get(next(short, "")):
+            return op
+    if check.operation in REFLECTED:
+        return REFLECTED[check.operation]
+    if check.operation in EXPRESSIONS and check.mistake not in OF_WALK:
+        return min(methods_in(check.operation))
+    methods = methods_in(check.program)
+    return min(methods) if check.mistake in OF_OPERATION and methods else "backward"
+
+
+# ---- 8. The tasks of `micrograd start`: later ones are not mistakes
 
 SIGNS = {"__add__": "+", "__mul__": "*"}
 

@@ -163,6 +163,11 @@ class Row:
     programs: tuple[str, ...]
     expression: str = ""  # a program with only the operation
 
+    @property
+    def is_basic(self) -> bool:
+        """Whether every class has to have it: no operation, or + and * of two Values."""
+        return not self.expression or self.operation in CORE
+
     def check(self, status: str = "passed", **found: Any) -> Check:
         """The check and its outcome."""
         return Check(self.operation, self.aspect, self.programs[0], status, **found)

@@ -11,22 +11,17 @@ import numpy as np
 import pytest
 from blocks import block
 from compiled import skip_without
+from demo_scripts import DEMOS, load
 from sampling import thinned
 
 import micrograd
 
-DEMOS = Path(__file__).parents[2] / "demos"
 LR = 1000.0  # large, so that rounding of the parameters does not hide digits of the gradient
 
 
 @pytest.fixture(scope="module")
 def peers():
-    sys.path.insert(0, str(DEMOS))
-    try:
-        import peers
-    finally:
-        sys.path.remove(str(DEMOS))
-    return peers
+    return load("speed/peers")
 
 
 @pytest.fixture(params=thinned(["W1", "W2", "W3"], 3))
@@ -193,7 +188,7 @@ def test_a_missing_peer_says_how_to_install_it(peers):
 def table(*options, only="peers", code=0):
     """The output of the benchmark for one set of tables."""
     process = subprocess.run(
-        [sys.executable, str(DEMOS / "benchmark.py"), "--only", only, *options],
+        [sys.executable, str(DEMOS / "speed" / "benchmark.py"), "--only", only, *options],
         capture_output=True, text=True,
     )  # fmt: skip
     assert process.returncode == code, process.stderr

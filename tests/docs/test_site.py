@@ -25,7 +25,7 @@ pytestmark = [
 def site(tmp_path_factory):
     """The folder of a built site."""
     out = tmp_path_factory.mktemp("site")
-    command = [sys.executable, DEMOS / "site.py", "-o", out, "--repository", REPOSITORY]
+    command = [sys.executable, DEMOS / "site" / "build.py", "-o", out, "--repository", REPOSITORY]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""  # no warning

@@ -5,41 +5,48 @@ the chapters so far. What a class cannot show, such as a function for the slope,
 with this package, on the smallest program that tells them apart.
 """
 
+from __future__ import annotations
+
 import ast
 import importlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate, pairwise
 from numbers import Real
 from typing import Any
 
-from micrograd import Value, draw_dot
 from micrograd.derivatives import near
-from micrograd.grade.checking import checks_of
-from micrograd.grade.graded_class import (
+from micrograd.draw import draw_dot
+from micrograd.engine import Value
+from micrograd.grade import (
+    OURS,
     BrokenRule,
+    Check,
     GradedClass,
-    RaisedError,
-    is_ours,
-    operands,
-    root_of,
+    Report,
+    Row,
+    checks_of,
+    drawing,
+    method_of,
+    plan,
     shown,
 )
-from micrograd.grade.programs import CORE, EXPRESSIONS, OURS, REFLECTED, methods_in, plan
-from micrograd.grade.report import Report, drawing
 
 CHAPTERS = ("slope", "value", "byhand", "order", "backward", "neuron", "network", "boundary")
-TRAINED = {}  # in the last chapter: the rate, and the losses of all steps
-TEXTS = {}  # the table of texts in the language of the page
+Names = Mapping[str, Any]  # what a program has defined
+Say = Callable[[str], object]  # is told each program before it runs
+TRAINED: dict[str, Any] = {}  # in the last chapter: the rate, and the losses of all steps
+TEXTS: dict[str, str] = {}  # the table of texts in the language of the page
 
 
-def language():
+def language() -> str:
     """The language of the page; while the course is built, there is none yet."""
     return TEXTS.get("language", "en")
 
 
-def text(key, **values):
+def text(key: str, **values: object) -> str:
     """A text of this file from the table."""
     return TEXTS[f"says.{key}"].format(**values)
 
@@ -74,7 +81,11 @@ class Finding:
 
 
 class WrongAnswer(Exception):  # noqa: N818 - an answer, not an error of ours
-    """Ends the questions; its argument is the finding."""
+    """Ends the questions with a finding."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding)
+        self.finding = finding
 
 
 class Questions:
@@ -85,25 +96,27 @@ class Questions:
         say: is told each program before it runs.
     """
 
-    def __init__(self, names, say):
-        self.names, self.say, self.about, self.done = names, say, {}, []
+    def __init__(self, names: Names, say: Say) -> None:
+        self.names, self.say = names, say
+        self.about: dict[str, Any] = {}
+        self.done: list[str] = []
 
-    def ask(self, program, method, **about):
+    def ask(self, program: str, method: str, **about: Any) -> None:
         """Begins a question; an error that is raised from now on is an answer to it."""
         self.say(program)
         self.about = {"program": program, "method": method, "expected": text("no-error"), **about}
 
-    def wrong(self, rule, **about):
+    def wrong(self, rule: str, **about: Any) -> WrongAnswer:
         """What to raise if the answer is wrong."""
         return WrongAnswer(Finding(rule, done=tuple(self.done), **self.about | about))
 
-    def defined(self, name, line):
+    def defined(self, name: str, line: str) -> Any:
         """A function or class of the learner's; the line is how its definition begins."""
         if not callable(self.names.get(name)):
             raise self.wrong("function", expected=line, found=_absent(self.names, name))
         return self.names[name]
 
-    def number(self, name, x):
+    def number(self, name: str, x: object) -> float:
         """A learner's number as a float."""
         if not isinstance(x, Real):
             found = text("is", name=name, what=shown(x, 60))
@@ -111,7 +124,7 @@ class Questions:
         return float(x)
 
 
-def first_finding(chapter, names, say):
+def first_finding(chapter: str, names: Names, say: Say) -> Finding | None:
     """The first thing that is wrong in a learner's program, None if the chapter is done.
 
     Args:
@@ -131,58 +144,55 @@ def first_finding(chapter, names, say):
         if chapter in OF_FUNCTIONS:
             OF_FUNCTIONS[chapter](questions)
     except WrongAnswer as wrong:
-        return wrong.args[0]
+        return wrong.finding
     except Exception as error:
-        return questions.wrong("runs-here", found=_error(error)).args[0]
+        return questions.wrong("runs-here", found=_error(error)).finding
     return None
 
 
-def _error(error):
+def _error(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:300]
 
 
-def _absent(names, name):
-    there = name in names
-    return (
-        text("is", name=name, what=shown(names[name], 60)) if there else text("absent", name=name)
-    )
+def _absent(names: Names, name: str) -> str:
+    if name not in names:
+        return text("absent", name=name)
+    return text("is", name=name, what=shown(names[name], 60))
 
 
-def _numbers(number, right, found):
+def _numbers(number: str, right: float, found: float) -> dict[str, str]:
     return {"number": number, "expected": f"{number} = {right:.6g}",
             "found": f"{number} = {found:.6g}"}  # fmt: skip
 
 
-def _without_label(picture):
+def _without_label(picture: Any) -> Any:
     picture.graph_attr["label"] = ""  # it would say to call backward(), which is not asked for
     return picture
 
 
-def line_of(name, text):
+def line_of(name: str, text: str) -> int:
     """The line that defines a function, or a method such as 'Value.tanh'; 0 if there is none."""
-    body = ast.parse(text).body
+    body, line = ast.parse(text).body, 0
     for part in name.split("."):
         found = [node for node in body if getattr(node, "name", None) == part]
         if not found:
             return 0
-        body = getattr(found[-1], "body", [])
-    return found[-1].lineno
+        body, line = getattr(found[-1], "body", []), found[-1].lineno
+    return line
 
 
 # ---- 1. The class
 
 NEEDED = ("a + 2.0", "2.0 * a", "a - b", "a ** 2", "a.tanh()")  # for a neuron and its loss
-OF_WALK = ("seed", "walk", "once", "order")  # mistakes in backward()
-OF_OPERATION = ("accumulate", "children", "operands", "result", "runs")  # also in larger programs
 
 
-def ask_class(chapter, questions):
+def ask_class(chapter: str, questions: Questions) -> None:
     """Asks for the first broken rule of the class, by the checks of the chapters so far."""
     kind = questions.names.get("Value")
     if not isinstance(kind, type):
         found = _absent(questions.names, "Value")
         raise questions.wrong("name", expected="class Value", found=found)
-    if is_ours(kind):
+    if issubclass(kind, Value):
         raise questions.wrong("ours", expected=text("own"), found=text("ours"))
     graded = GradedClass(kind)
     checks = tuple(checks_of(graded, _rows(chapter, questions.say)))
@@ -193,24 +203,25 @@ def ask_class(chapter, questions):
     questions.done = [check.operation for check in values if check.passed]
     for check in values:
         if not check.passed:
-            lacking = REFLECTED.get(check.operation) or min(methods_in(check.operation))
-            questions.ask(check.program, f"Value.{lacking}")
-            raise questions.wrong("needed-here", found=graded.error_in(check.program).text)
+            questions.ask(check.program, f"Value.{method_of(check, graded)}")
+            error = graded.error_in(check.program)
+            raise questions.wrong("needed-here", found=error.text if error else "")
     questions.done = []
 
 
-def _rows(chapter, say):
+def _rows(chapter: str, say: Say) -> Iterator[Row]:
     """The checks of the chapters so far, without those that a browser cannot run."""
     for row in plan():
-        is_of_core = not row.expression or row.operation in CORE
         goes_back = any(".backward()" in program for program in row.programs)
-        first = ("backward" if goes_back else "value") if is_of_core else "neuron"
+        first = ("backward" if goes_back else "value") if row.is_basic else "neuron"
         if row.mistake != "depth" and CHAPTERS.index(first) <= CHAPTERS.index(chapter):
             say(row.programs[0])
             yield row
 
 
-def _finding_of(check, graded):
+def _finding_of(check: Check, graded: GradedClass) -> Finding:
+    if "no attribute '_backward'" in check.found:  # in a Value that was not computed
+        check = replace(check, mistake="nothing")
     right, found = _numbers_of(OURS, check.program), _numbers_of(graded, check.program)
     wrong = next((x for x in right if x not in found or not near(found[x], right[x])), "")
     if wrong not in found:
@@ -219,56 +230,29 @@ def _finding_of(check, graded):
     picture = drawing(check.program, {name: {attribute: found[wrong]}} if wrong else {})
     if picture and "backward()" not in check.program:
         _without_label(picture)
-    numbers = {"expected": check.expected, "found": check.found}
-    # In a Value that was not computed: `__init__` begins with a function that does nothing.
-    is_leaf = check.mistake == "nothing" or "no attribute '_backward'" in check.found
+    about = {"expected": check.expected, "found": check.found}
+    if wrong:
+        about = _numbers(wrong, right[wrong], found[wrong])
+    what, how = check.stated(language())
+    method = method_of(check, graded)
     return Finding(
-        "nothing" if is_leaf else check.mistake,
-        check.program,
-        place=check.place,
-        method=f"Value.{method}" if (method := _method(check, graded, is_leaf)) else "",
-        what=check.stated(language())[0],
-        how=check.stated(language())[1],
-        drawing=picture,
-        **_numbers(wrong, right[wrong], found[wrong]) if wrong else numbers,
-    )
+        check.mistake, check.program, about.get("number", ""), about["expected"], about["found"],
+        check.place, f"Value.{method}" if method else "", what, how, picture,
+    )  # fmt: skip
 
 
-def _numbers_of(graded, program):
+def _numbers_of(graded: GradedClass, program: str) -> dict[str, float]:
     """All numbers of a program in the order in which they are computed.
 
     If it ends with an error, these are the numbers up to there.
     """
     for part in reversed([*accumulate(program.split("; "), "{}; {}".format)]):
-        with suppress(RaisedError, BrokenRule):
+        with suppress(BrokenRule):
             found = graded.observed(part)
             data = {f"{x}.data": number for x, number in found.data.items()}
-            grad = {f"{x}.grad": number for x, number in reversed(found.grad.items())}
+            grad = {f"{x}.grad": number for x, number in reversed([*found.grad.items()])}
             return data | grad if part == program else data
     return {}
-
-
-def _method(check, graded, is_leaf):
-    """The method in which the mistake probably is."""
-    by_rule = {
-        "construct": "__init__", "fresh": "__init__", "number": "", "identity": "__eq__",
-        "needed": "backward",
-    }  # fmt: skip
-    if is_leaf:
-        return "__init__"
-    if check.mistake in by_rule:
-        return by_rule[check.mistake]
-    if check.mistake == "children":
-        made, ours = graded.run(check.program, backward=False), OURS.run(check.program)
-        short = (v._op for x, v in ours.items() if operands(made[x]) < len(v._prev))
-        if op := {"+": "__add__", "*": "__mul__"}.get(next(short, "")):
-            return op
-    if check.operation in REFLECTED:
-        return REFLECTED[check.operation]
-    if check.operation in EXPRESSIONS and check.mistake not in OF_WALK:
-        return min(methods_in(check.operation))
-    methods = methods_in(check.program)
-    return min(methods) if check.mistake in OF_OPERATION and methods else "backward"
 
 
 # ---- 2. The slope of a function
@@ -277,7 +261,7 @@ SLOPES = (("5 * x", 2.0), ("x * x", 3.0), ("3 * x**2 - 4 * x + 5", 3.0), ("1 / x
 OF_STEP = 0.02  # relative error that a step of about 0.001 makes
 
 
-def ask_slope(questions):
+def ask_slope(questions: Questions) -> None:
     """Asks for the slopes of a few functions."""
     slope = questions.defined("slope", "def slope(f, x)")
     for formula, at in SLOPES:
@@ -295,10 +279,10 @@ def ask_slope(questions):
 # ---- 3. A Value that remembers
 
 
-def ask_for_memory(questions):
+def ask_for_memory(questions: Questions) -> None:
     """Asks step by step: `__init__` keeps both, then `+` and `*` pass them on."""
     kind = questions.names.get("Value")
-    if not isinstance(kind, type) or is_ours(kind):
+    if not isinstance(kind, type) or issubclass(kind, Value):
         return  # this, and each error, is said by the check of the class
     graded, program = GradedClass(kind), "a = Value(2.0)"
     questions.ask(program, "Value.__init__")
@@ -306,7 +290,7 @@ def ask_for_memory(questions):
         return
     for name, rule in (("_prev", "memory"), ("_op", "sign")):
         what = text("remembers", name=name)
-        if not hasattr(kind(2.0), name):
+        if not hasattr(graded.made(2.0), name):
             found = text("absent", name=f"a.{name}")
             raise questions.wrong(rule, number=f"a.{name}", expected=what, found=found)
         questions.done.append(what)
@@ -324,9 +308,10 @@ def ask_for_memory(questions):
             return
         held = made["c"]._prev
         name_of = {id(v): name for name, v in made.items()}
-        found = [name_of.get(id(v), shown(v, 20)) for v in held] if operands(made["c"]) else []
-        if sorted(found) != ["a", "b"]:
-            found = text("holds", what=", ".join(found) or shown(held, 20))
+        is_several = isinstance(held, Collection)
+        names = [name_of.get(id(v), shown(v, 20)) for v in held] if is_several else []
+        if sorted(names) != ["a", "b"]:
+            found = text("holds", what=", ".join(names) or shown(held, 20))
             raise questions.wrong("memory", number="c._prev", expected=text("holds", what="a, b"),
                                   found=found)  # fmt: skip
         op = getattr(made["c"], "_op", None)
@@ -342,16 +327,14 @@ def ask_for_memory(questions):
 POINTS = ((2.0, -3.0, 10.0, -2.0), (1.5, 4.0, -0.5, 3.0))  # the second one: no fixed numbers
 
 
-def ask_by_hand(questions):
+def ask_by_hand(questions: Questions) -> None:
     """Asks for the gradients in the order of the backward pass."""
     by_hand = questions.defined("by_hand", "def by_hand(a, b, c, f)")
     for point in POINTS:
         leaves = "; ".join(f"{x} = Value({at})" for x, at in zip("abcf", point, strict=True))
         formula = f"{leaves}; d = a * b; e = d + c; L = e * f"
-        ours, made = (
-            OURS.run(f"{formula}; L.backward()"),
-            GradedClass(questions.names["Value"]).run(leaves),
-        )
+        ours = OURS.run(f"{formula}; L.backward()")
+        made = GradedClass(questions.names["Value"]).run(leaves)
         questions.ask(f"{formula}; by_hand(a, b, c, f)", "by_hand", expected=text("three"))
         made |= dict(zip("deL", by_hand(*made.values()), strict=True))
         for x in "Lefdcba":
@@ -365,12 +348,12 @@ def ask_by_hand(questions):
         questions.done = []
 
 
-def _rule_by_hand(x, number, ours):
+def _rule_by_hand(x: str, number: float, ours: Mapping[str, Value]) -> str:
     if x == "L":
         return "byhand-seed"
     if x in "dc":
         return "byhand-sum"
-    other, upstream = {"a": "bd", "b": "ad", "e": "fL", "f": "eL"}[x]
+    other, upstream = {"a": ("b", "d"), "b": ("a", "d"), "e": ("f", "L"), "f": ("e", "L")}[x]
     is_local = near(number, float(ours[other].data)) and not near(float(ours[upstream].grad), 1.0)
     return "byhand-chain" if is_local else "byhand-product"
 
@@ -387,11 +370,12 @@ GRAPHS = (
 )
 
 
-def ask_order(questions):
+def ask_order(questions: Questions) -> None:
     """Asks for the order of growing graphs."""
     order_of = questions.defined("topological_order", "def topological_order(root)")
     for program in GRAPHS:
-        made, root = GradedClass(questions.names["Value"]).run(program), root_of(program)
+        made = GradedClass(questions.names["Value"]).run(program)
+        root = [*made][-1]
         questions.ask(f"{program}; topological_order({root})", "topological_order",
                       expected=text("list"))  # fmt: skip
         name_of = {id(v): name for name, v in made.items()}
@@ -403,7 +387,7 @@ def ask_order(questions):
                                   drawing=_with_places(program, found, wrong))  # fmt: skip
 
 
-def _misplaced(found, made):
+def _misplaced(found: Sequence[str], made: Mapping[str, Any]) -> tuple[str, str]:
     """The broken rule and the node; a node may not be before its operands, twice, or missing."""
     operands = {x: [y for y, v in made.items() if any(v is w for w in made[x]._prev)] for x in made}
     for i, x in enumerate(found):
@@ -416,13 +400,14 @@ def _misplaced(found, made):
     return next((("order-missing", x) for x in made if x not in found), ("", ""))
 
 
-def _with_places(program, found, wrong):
-    ours, named = OURS.run(program), {}
+def _with_places(program: str, found: Sequence[str], wrong: str) -> Any:
+    ours: dict[str, Value] = OURS.run(program)
+    named: dict[str, Value] = {}
     for x, v in ours.items():
         places = ", ".join(str(i) for i, y in enumerate(found, 1) if y == x)
         named[text("place", name=x, places=places) if places else text("missing", name=x)] = v
     marked = [ours[wrong]] if wrong in ours else []
-    return draw_dot(ours[root_of(program)], names=named, numbers=False, highlight=marked)
+    return draw_dot([*ours.values()][-1], names=named, numbers=False, highlight=marked)
 
 
 # ---- 6. A neuron
@@ -430,7 +415,7 @@ def _with_places(program, found, wrong):
 NEURONS = (([1.5], [0.5], 0.25), ([2.0, -1.0], [-0.5, 1.0], 0.75))  # inputs, weights, bias
 
 
-def ask_neuron(questions):
+def ask_neuron(questions: Questions) -> None:
     """Asks for the numbers of two neurons, then for their parameters."""
     kind = questions.defined("Neuron", "class Neuron")
     for inputs, weights, bias in NEURONS:
@@ -468,26 +453,27 @@ def ask_neuron(questions):
 
 # ---- 7. One training step
 
-EXAMPLES = (((1.5,), 1.0),), (((1.5,), 1.0), ((-0.5,), -1.0))
+Examples = Sequence[tuple[Sequence[float], float]]  # inputs and target of each
+EXAMPLES: tuple[Examples, ...] = (((1.5,), 1.0),), (((1.5,), 1.0), ((-0.5,), -1.0))
 START, RATE = {"w": 0.5, "b": 0.25}, 0.1
 
 
-def ask_step(questions):
+def ask_step(questions: Questions) -> None:
     """Asks for the parameters after one step, and after two."""
     step = questions.defined("training_step", "def training_step(model, xs, ys, rate)")
     network = questions.defined("MLP", "class MLP")
     for examples in EXAMPLES:
         xs, ys = [list(x) for x, _ in examples], [y for _, y in examples]
         program = f"model = MLP(1, [1]); w = {START['w']}, b = {START['b']}"
-        model, now, grad = None, START, dict.fromkeys(START, 0.0)
+        questions.ask(program, "MLP")
+        model = network(1, [1])
+        made = dict(zip(START, model.parameters(), strict=True))
+        for x, v in made.items():
+            v.data = START[x]
+        now, grad = START, dict.fromkeys(START, 0.0)
         for steps in (1, 2):
             program += f"; training_step(model, {xs}, {ys}, {RATE})"
             questions.ask(program, "training_step")
-            if model is None:
-                model = network(1, [1])
-                made = dict(zip(START, model.parameters(), strict=True))
-                for x, v in made.items():
-                    v.data = START[x]
             before, old = now, grad
             now, grad, loss, values = _stepped(before, examples)
             step(model, xs, ys, RATE)
@@ -505,7 +491,9 @@ def ask_step(questions):
                                           **about)  # fmt: skip
 
 
-def _stepped(start, examples):
+def _stepped(
+    start: Mapping[str, float], examples: Examples
+) -> tuple[dict[str, float], dict[str, float], Value, dict[str, Value]]:
     """The parameters after a step, their gradients before it, and the graph of the new loss."""
     values = {x: Value(number, label=x) for x, number in start.items()}
     _loss(values, examples).backward()
@@ -515,7 +503,7 @@ def _stepped(start, examples):
     return after, grad, _loss(moved, examples), moved
 
 
-def _loss(values, examples):
+def _loss(values: Mapping[str, Value], examples: Examples) -> Value:
     errors = [((values["w"] * x + values["b"]).tanh() - y) ** 2 for (x,), y in examples]
     return sum(errors[1:], errors[0])
 
@@ -525,7 +513,7 @@ def _loss(values, examples):
 ENOUGH = 0.95  # the share of points on the right side of the boundary
 
 
-def ask_boundary(questions):
+def ask_boundary(questions: Questions) -> None:
     """Asks on which side of the boundary the points are; if too many are wrong, for the cause."""
     names, enough = questions.names, text("enough", share=f"{ENOUGH:.0%}")
     for name in ("model", "X", "y"):
@@ -562,7 +550,7 @@ OF_FUNCTIONS = {
 # ---- 9. Chapters of a teacher's own: their tests
 
 
-def ask_own(chapter, questions):
+def ask_own(chapter: str, questions: Questions) -> None:
     """Runs the tests of a chapter; each gets a function that compares an expression."""
     for name, test in vars(importlib.import_module(f"{chapter}_tests")).items():
         if name.startswith("test_"):
@@ -571,7 +559,9 @@ def ask_own(chapter, questions):
             questions.done.append(name.removeprefix("test_").replace("_", " "))
 
 
-def _compare(questions, sentences, expression, expected):
+def _compare(
+    questions: Questions, sentences: Mapping[str, str], expression: str, expected: object
+) -> None:
     called = [x for x in questions.names if f"{x}(" in expression]
     questions.ask(expression, (called or [""])[-1], **sentences)
     try:
@@ -583,7 +573,7 @@ def _compare(questions, sentences, expression, expected):
                               found=shown(found, 200))  # fmt: skip
 
 
-def same(found, expected):
+def same(found: Any, expected: object) -> bool:
     """Whether two numbers, lists of numbers, or other objects agree."""
     found = getattr(found, "data", found)  # of a Value
     if isinstance(expected, (list, tuple)):

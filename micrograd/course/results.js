@@ -1,11 +1,14 @@
 // What came of a run, below the editor: what was printed and shown, then the verdict.
 
 import {drawing, shownElement} from "./frames.js";
-import {TEXTS, element, textOf, words} from "./texts.js";
+import {TEXTS, element, textOf, words} from "./lesson.js";
 
 export class Results {
   constructor(printed, shown, verdict, training) {
-    Object.assign(this, {printed, shown, verdict, training});
+    this.printed = printed;
+    this.shown = shown;
+    this.verdict = verdict;
+    this.training = training;
   }
 
   clear() {
@@ -22,9 +25,12 @@ export class Results {
 
   // The loss of each training step so far, while the program runs.
   train(losses) {
-    const [width, height] = [600, 120], most = Math.max(...losses.filter(Number.isFinite), 1e-9);
-    const points = losses.map((loss, i) =>
-      `${(i / Math.max(1, losses.length - 1)) * width},${height - (Math.min(loss, most) / most) * (height - 4)}`);
+    const [width, height] = [600, 120];
+    const most = Math.max(...losses.filter(Number.isFinite), 1e-9);
+    const points = losses.map(
+      (loss, i) =>
+        `${(i / Math.max(1, losses.length - 1)) * width},${height - (Math.min(loss, most) / most) * (height - 4)}`,
+    );
     const about = textOf("training", {step: losses.length, loss: losses.at(-1).toPrecision(4)});
     const svg = `<svg viewBox="0 -2 ${width} ${height + 4}" preserveAspectRatio="none" aria-hidden="true"><polyline points="${points.join(" ")}"/></svg>`;
     this.training.innerHTML = svg;
@@ -46,7 +52,11 @@ export class Results {
   // `missing` says which chapters the program lacks, if its error is a name that they define.
   error({text, line, calls, lacking}, missing) {
     const about = line ? textOf("error", {line}) : textOf("error.nowhere");
-    const parts = [element("h3", {}, missing || about), ...missing ? [element("p", {}, about)] : [], element("pre", {class: "code"}, [...calls, text].join("\n"))];
+    const parts = [
+      element("h3", {}, missing || about),
+      ...(missing ? [element("p", {}, about)] : []),
+      element("pre", {class: "code"}, [...calls, text].join("\n")),
+    ];
     if (lacking) parts.push(element("p", {}, ...words(textOf("lacking", {name: lacking.split(".")[0]}))));
     this.tell("bad", ...parts);
   }
@@ -61,7 +71,8 @@ export class Results {
       if (text) numbers.append(element("dt", {}, textOf(key)), element("dd", {class: key}, text));
     }
     const parts = [element("h3", {}, about), rule, numbers];
-    if (finding.done.length) parts.unshift(element("p", {class: "done"}, textOf("done", {done: finding.done.join(", ")})));
+    if (finding.done.length)
+      parts.unshift(element("p", {class: "done"}, textOf("done", {done: finding.done.join(", ")})));
     if (finding.program) {
       const program = finding.program.split("; ").join("\n");
       parts.push(element("p", {class: "faint"}, textOf("program")), element("pre", {class: "code"}, program));
@@ -107,6 +118,7 @@ export function hintOf(finding, stage) {
 // `a * b must ...` begins with code, where a capital letter would be wrong.
 function sentence(text) {
   const whole = text.replace(/\.?$/, ".");
-  if (/^[a-z]+( [a-z]|,)/.test(whole) && !/^a [^a-z]/.test(whole)) return whole.charAt(0).toUpperCase() + whole.slice(1);
+  if (/^[a-z]+( [a-z]|,)/.test(whole) && !/^a [^a-z]/.test(whole))
+    return whole.charAt(0).toUpperCase() + whole.slice(1);
   return /^[a-z0-9-]/.test(whole) ? textOf("begins", {text: whole}) : whole;
 }

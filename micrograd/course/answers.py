@@ -1,5 +1,7 @@
 """One solution of each chapter: edits of the program, old -> new. The page offers them."""
 
+from collections.abc import Iterable
+
 ADD = """
     def __add__(self, other):
         return Value(self.data + other.data)
@@ -135,7 +137,7 @@ ANSWERS = {
 }  # fmt: skip
 
 
-def edited(text, edits):
+def edited(text: str, edits: Iterable[tuple[str, str]]) -> str:
     """The text after all edits; each old text must be there once."""
     for old, new in edits:
         assert text.count(old) == 1, old

@@ -6,24 +6,33 @@ import {drawing, folded} from "./frames.js";
 import {Python} from "./python.js";
 import {Results, STAGES, hintOf} from "./results.js";
 import {KEY, download, store, stored} from "./storage.js";
-import {element, paragraphs, textOf, words} from "./texts.js";
+import {element, paragraphs, textOf, words} from "./lesson.js";
 
 const CHAPTERS = textOf("names").split(" ");
-const BUILT = "built", FREE = "free";
+const BUILT = "built",
+  FREE = "free";
 const PAGES = [...CHAPTERS, BUILT, FREE];
-const MARKS = {  // what shows that a program has the part of a chapter
-  slope: "def slope", value: "class Value", byhand: "def by_hand", order: "def topological_order",
-  backward: "def backward", neuron: "class Neuron", network: "def training_step", boundary: "moons(",
+const MARKS = {
+  // what shows that a program has the part of a chapter
+  slope: "def slope",
+  value: "class Value",
+  byhand: "def by_hand",
+  order: "def topological_order",
+  backward: "def backward",
+  neuron: "class Neuron",
+  network: "def training_step",
+  boundary: "moons(",
 };
-const SLOW = 10;  // seconds until a run is called slow
+const SLOW = 10; // seconds until a run is called slow
 
-const at = (id) => document.getElementById(id);
+const at = id => document.getElementById(id);
 const state = stored();
 const results = new Results(at("printed"), at("shown"), at("verdict"), at("training"));
-let pictures = {};  // by chapter, once Python has drawn them
-let running = null;  // the chapter whose program runs
-let program = "";  // what is compared at the moment
-let finding = null, hints = 0;
+const pictures = {}; // by chapter, once Python has drawn them
+let running = null; // the chapter whose program runs
+let program = ""; // what is compared at the moment
+let finding = null,
+  hints = 0;
 let clock = 0;
 
 // ---- Words of the page
@@ -34,7 +43,8 @@ for (const place of document.querySelectorAll("[data-text]")) {
   place.append(text);
 }
 
-for (const place of document.querySelectorAll("[data-label]")) place.setAttribute("aria-label", textOf(place.dataset.label));
+for (const place of document.querySelectorAll("[data-label]"))
+  place.setAttribute("aria-label", textOf(place.dataset.label));
 
 const editor = makeEditor(at("editor"), textOf("editor"), keep, run, () => at("run").focus());
 
@@ -51,7 +61,8 @@ function open(chapter) {
   const text = chapter === FREE ? state.free || textOf("free.start") : state.text;
   if (text !== editor.text) editor.open(text);
   if (CHAPTERS.includes(chapter) && !begun(chapter)) {
-    const start = textOf(`${chapter}.start`), first = !text.trim();
+    const start = textOf(`${chapter}.start`),
+      first = !text.trim();
     editor.append(first ? `${start}\n` : `\n\n${start}\n`);
     if (!first) editor.showLast(start.trim().split("\n").length - 2);
   }
@@ -69,21 +80,22 @@ function begun(chapter) {
   return editor.text.includes(MARKS[chapter]) || editor.text.includes(headingOf(chapter));
 }
 
-const headingOf = (chapter) => textOf(`${chapter}.start`).match(/^# .*/m)[0];
+const headingOf = chapter => textOf(`${chapter}.start`).match(/^# .*/m)[0];
 
 // The chapters before this one that the program does not have.
 function missing() {
-  const isOwn = CHAPTERS.includes(state.chapter) && !(state.chapter in MARKS);  // a teacher's: by itself
+  const isOwn = CHAPTERS.includes(state.chapter) && !(state.chapter in MARKS); // a teacher's: by itself
   const before = CHAPTERS.slice(0, isOwn || state.chapter === FREE ? 0 : PAGES.indexOf(state.chapter));
-  const names = before.filter((name) => name in MARKS && !editor.text.includes(MARKS[name])).map((name) => textOf(name));
+  const names = before.filter(name => name in MARKS && !editor.text.includes(MARKS[name])).map(name => textOf(name));
   return names.length ? textOf("missing", {names: names.join(", ")}) : "";
 }
 
 // Keeps the program if it has done the chapters before this one, otherwise gives one that has.
 async function startHere() {
-  const {chapter} = state, before = chapter in MARKS ? CHAPTERS.slice(0, CHAPTERS.indexOf(chapter)) : [];
-  state.done = await answered({survey: editor.text}) || state.done;
-  const isOwn = before.every((name) => state.done.includes(name));
+  const {chapter} = state,
+    before = chapter in MARKS ? CHAPTERS.slice(0, CHAPTERS.indexOf(chapter)) : [];
+  state.done = (await answered({survey: editor.text})) || state.done;
+  const isOwn = before.every(name => state.done.includes(name));
   if (!isOwn) {
     editor.replace(textOf(`${chapter}.before`));
     state.done = before;
@@ -95,22 +107,24 @@ async function startHere() {
 
 // The part of a chapter in a program: from its heading to the next one.
 function partOf(chapter, text) {
-  const starts = CHAPTERS.map((name) => text.indexOf(headingOf(name))).filter((at) => at >= 0);
+  const starts = CHAPTERS.map(name => text.indexOf(headingOf(name))).filter(at => at >= 0);
   const from = text.indexOf(headingOf(chapter));
-  return from < 0 ? "" : text.slice(from, Math.min(...starts.filter((at) => at > from), text.length));
+  return from < 0 ? "" : text.slice(from, Math.min(...starts.filter(at => at > from), text.length));
 }
 
 // Backward and Neuron are written into the class of chapter 2: it goes back with them.
 function reset() {
-  const {chapter} = state, fresh = `${textOf(`${chapter}.before`)}\n\n${textOf(`${chapter}.start`)}\n`;
+  const {chapter} = state,
+    fresh = `${textOf(`${chapter}.before`)}\n\n${textOf(`${chapter}.start`)}\n`;
   const parts = ["backward", "neuron"].includes(chapter) ? ["value", chapter] : [chapter];
   let {text} = editor;
   for (const part of parts) {
-    const old = partOf(part, text), [gap] = old.match(/\s*$/);
+    const old = partOf(part, text),
+      [gap] = old.match(/\s*$/);
     if (old) text = text.replace(old, () => partOf(part, fresh).trimEnd() + gap);
   }
   editor.replace(text);
-  state.done = state.done.filter((name) => name !== chapter);
+  state.done = state.done.filter(name => name !== chapter);
   open(chapter);
   say(textOf("reset.done"));
 }
@@ -121,21 +135,32 @@ function lesson() {
   at("heading").textContent = count + textOf(`${chapter}.title`);
   at("text").replaceChildren(...paragraphs(textOf(`${chapter}.text`)));
   at("task").replaceChildren(...words(textOf(`${chapter}.task`)));
-  at("pictures").replaceChildren(...(pictures[chapter] || []).map(({key, ...shown}) => shown.svg
-    ? element("figure", {}, drawing(shown.svg, textOf(key)), element("figcaption", {class: "faint"}, ...words(textOf(key))))
-    : folded(shown, textOf(key))));
+  at("pictures").replaceChildren(
+    ...(pictures[chapter] || []).map(({key, ...shown}) =>
+      shown.svg
+        ? element(
+            "figure",
+            {},
+            drawing(shown.svg, textOf(key)),
+            element("figcaption", {class: "faint"}, ...words(textOf(key))),
+          )
+        : folded(shown, textOf(key)),
+    ),
+  );
 }
 
 function chapters() {
   const {chapter} = state;
-  at("chapters").replaceChildren(...PAGES.map((name, i) => {
-    const button = element("button", name === chapter ? {"aria-current": "page"} : {});
-    const done = state.done.includes(name);
-    button.append(!CHAPTERS.includes(name) ? textOf(name) : `${done ? "✓" : i + 1} ${textOf(name)}`);
-    button.disabled = running !== null;
-    button.addEventListener("click", () => open(name));
-    return element("li", {}, button);
-  }));
+  at("chapters").replaceChildren(
+    ...PAGES.map((name, i) => {
+      const button = element("button", name === chapter ? {"aria-current": "page"} : {});
+      const done = state.done.includes(name);
+      button.append(!CHAPTERS.includes(name) ? textOf(name) : `${done ? "✓" : i + 1} ${textOf(name)}`);
+      button.disabled = running !== null;
+      button.addEventListener("click", () => open(name));
+      return element("li", {}, button);
+    }),
+  );
   const current = at("chapters").querySelector("[aria-current]");
   at("chapters").scrollLeft = current.offsetLeft - (at("chapters").clientWidth - current.clientWidth) / 2;
 }
@@ -151,7 +176,8 @@ async function draw() {
 }
 
 function controls() {
-  const {chapter} = state, done = state.done.includes(chapter);
+  const {chapter} = state,
+    done = state.done.includes(chapter);
   at("run").disabled = !python.ready || running !== null;
   at("stop").disabled = running === null;
   at("start").disabled = at("reset").disabled = !python.ready || running !== null || !CHAPTERS.includes(chapter);
@@ -194,8 +220,8 @@ async function answered(request) {
     const seconds = Math.round((performance.now() - begun) / 1000);
     if (seconds >= SLOW) say(textOf("slow", {seconds}));
   }, 1000);
-  if (python.waiting) await python.waiting.promise;  // it draws the pictures of the chapter
-  const result = running && await python.ask(request);
+  if (python.waiting) await python.waiting.promise; // it draws the pictures of the chapter
+  const result = running && (await python.ask(request));
   clearInterval(clock);
   running = null;
   return result;
@@ -213,7 +239,7 @@ function judge(chapter, result) {
     finding = result.finding;
     hints = 0;
     say(textOf("differs"), "bad");
-    state.done = state.done.filter((name) => name !== chapter);
+    state.done = state.done.filter(name => name !== chapter);
     results.finding(finding);
   } else if (CHAPTERS.includes(chapter)) {
     if (!state.done.includes(chapter)) state.done.push(chapter);
@@ -237,9 +263,12 @@ function stop() {
   if (!running) return;
   again(textOf("stopped"));
   if (program) {
-    results.tell("bad", element("h3", {}, textOf("stopped.checking")),
+    results.tell(
+      "bad",
+      element("h3", {}, textOf("stopped.checking")),
       element("pre", {class: "code"}, program.split("; ").join("\n")),
-      element("p", {class: "rule"}, textOf("rule", {name: textOf("rule.time")})));
+      element("p", {class: "rule"}, textOf("rule", {name: textOf("rule.time")})),
+    );
   }
 }
 
@@ -261,9 +290,9 @@ const hear = {
       program = checking;
     }
   },
-  printed: (content) => results.print(content),
-  shown: (content) => results.show(content),
-  trained: (losses) => results.train(losses),
+  printed: content => results.print(content),
+  shown: content => results.show(content),
+  trained: losses => results.train(losses),
   ended(text) {
     if (python.ready) again(textOf("ended", {text}));
     else say(textOf("broken", {text}), "bad");
@@ -276,7 +305,7 @@ function hint() {
   const stage = STAGES[hints];
   hints += 1;
   if (stage === "where") editor.mark(finding.line);
-  controls();  // first: another button may move what is below
+  controls(); // first: another button may move what is below
   results.hint(stage, hintOf(finding, stage));
 }
 
@@ -306,8 +335,8 @@ const progressLine = () => `# micrograd course: chapter ${PAGES.indexOf(state.ch
 // Goes to the chapter of an export, or to the one after the last that the program has done.
 async function carryOn(chapter) {
   keep();
-  state.done = await answered({survey: editor.text}) || [];
-  const last = CHAPTERS.findLastIndex((name) => state.done.includes(name));
+  state.done = (await answered({survey: editor.text})) || [];
+  const last = CHAPTERS.findLastIndex(name => state.done.includes(name));
   open(chapter || (last < 0 ? state.chapter : CHAPTERS[Math.min(last + 1, CHAPTERS.length - 1)]));
 }
 
@@ -325,7 +354,10 @@ at("export").addEventListener("click", () => {
   else download("my_engine.py", editor.text.replace(/\n?$/, `\n${progressLine()}`));
 });
 at("import").addEventListener("click", () => at("file").click());
-at("file").addEventListener("change", ({target}) => { importFile(target.files[0]); target.value = ""; });
+at("file").addEventListener("change", ({target}) => {
+  importFile(target.files[0]);
+  target.value = "";
+});
 at("next").addEventListener("click", () => {
   open(PAGES[PAGES.indexOf(state.chapter) + 1]);
   at("heading").focus();

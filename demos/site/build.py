@@ -1,7 +1,7 @@
 """Builds the site: README, pages in demos/site, notebooks, demos, and the reference of all modules.
 
-    python demos/site.py -o site/
-    python demos/site.py -o site/ --course
+    python demos/site/build.py -o site/
+    python demos/site/build.py -o site/ --course
 
 The site needs no server and loads nothing from elsewhere. Whatever a code block of the README or of
 a page in demos/site saves is made when the site is built and shown below the block. pdoc makes the
@@ -24,7 +24,9 @@ import shutil
 import sys
 import tempfile
 import warnings
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import micrograd
 from micrograd.core.files import write_whole
@@ -41,11 +43,11 @@ try:
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import get_lexer_by_name
 except ImportError as missing:
-    raise SystemExit(f'site.py needs {missing.name}: pip install -e ".[site]"') from missing
+    raise SystemExit(f'build.py needs {missing.name}: pip install -e ".[site]"') from missing
 
-ROOT = Path(__file__).resolve().parent.parent
-DEMOS = ROOT / "demos"
-PARTS = DEMOS / "site"
+PARTS = Path(__file__).resolve().parent
+DEMOS = PARTS.parent
+ROOT = DEMOS.parent
 PAGES = (  # in PARTS
     *("features", "gallery", "order", "inside", "class", "compared", "speed", "proof", "changes"),
 )
@@ -68,18 +70,18 @@ NEEDED = {"compiler.run_jax": "jax", "grade.pytest_plugin": "pytest"}
 UNAVAILABLE = [name for name, package in NEEDED.items() if not importlib.util.find_spec(package)]
 
 
-def coloured(code, language, _=""):
+def coloured(code: str, language: str, _: str = "") -> Any:
     """HTML of code, with a class for each kind of word."""
     known = {"py": "python", "python": "pycon" if ">>>" in code else "python"}
     lexer = get_lexer_by_name(known.get(language, "text"))
     return highlight(code, lexer, HtmlFormatter(nowrap=True))
 
 
-def formula(tex, options):
+def formula(tex: str, options: Mapping[str, Any]) -> str:
     """MathML, which browsers show without a script."""
     if options["display_mode"]:
         return f'<div class="wide" tabindex="0">{convert(tex, display="block")}</div>'
-    return convert(tex)
+    return str(convert(tex))
 
 
 markdown = (
@@ -89,7 +91,7 @@ markdown = (
 )
 
 
-def run(document):
+def run(document: Path) -> None:
     """Runs the examples of a document in the current folder.
 
     Raises:
@@ -99,11 +101,11 @@ def run(document):
         sys.exit(f"expected {document.name} to print what it says: see above")
 
 
-def rendered(text, is_run=False):
+def rendered(text: str, is_run: bool = False) -> str:
     """HTML of Markdown; if it was run, with the pages and pictures that its code saves."""
     page = markdown.render(text)
 
-    def shown(block):
+    def shown(block: re.Match[str]) -> str:
         names = dict.fromkeys(re.findall(r"[\w-]+\.(?:html|svg)", re.sub("<.*?>", "", block[0])))
         return block[0] + "".join(live(f"live/{name}") for name in names if "save" in block[0])
 
@@ -114,11 +116,11 @@ def rendered(text, is_run=False):
     return reachable(page)
 
 
-def table(found):
+def table(found: re.Match[str]) -> str:
     """The table, in which each cell has the heading of its column, for a screen without columns."""
     headings = [re.sub("<.*?>", "", heading) for heading in re.findall("<th>(.*?)</th>", found[0])]
 
-    def row(match):
+    def row(match: re.Match[str]) -> str:
         named = iter(headings)
         return re.sub("<td>", lambda _: f'<td data-heading="{next(named)}">', match[0])
 
@@ -126,13 +128,13 @@ def table(found):
     return f'<div class="wide" tabindex="0">{rows.replace("<th></th>", "<td></td>")}</div>'
 
 
-def reachable(page):
+def reachable(page: str) -> str:
     """The page, in which one can scroll wide code with the keyboard."""
     page = page.replace("<pre>", '<pre tabindex="0">')
     return page.replace('<div class="attr', '<div tabindex="0" class="attr')
 
 
-def live(address):
+def live(address: str) -> str:
     """A page in a frame, or a picture."""
     name = Path(address).stem.replace("_", " ")
     if address.endswith(".html"):
@@ -141,12 +143,12 @@ def live(address):
     return f'<p><a href="{address}"><img src="{address}" alt="{name}, larger"></a></p>'
 
 
-def slug(title):
+def slug(title: str) -> str:
     """The address of a page with this title."""
     return re.sub(r"\W+", "-", title.lower()).strip("-") + ".html"
 
 
-def guide(repository=""):
+def guide(repository: str = "") -> Iterator[tuple[str, str]]:
     """Pages by title: the README, which names the repository, and the pages in demos/site."""
     readme = (ROOT / "README.md").read_text("utf-8")
     if repository:
@@ -155,7 +157,7 @@ def guide(repository=""):
         readme = readme.replace(year, f"{year}  url     = {{{repository}}},\n")
     first, *sections = re.split(r"^(?=## )", readme, flags=re.M)
     by_title = {title_of(section): section for section in sections}
-    training = re.search(r"^## A page that trains.*?(?=^## )", text_of("gallery"), re.M | re.S)[0]
+    [training] = re.findall(r"^## A page that trains.*?(?=^## )", text_of("gallery"), re.M | re.S)
     # Where the README has pictures of the two pages, the site has the pages themselves.
     first = re.sub(r"^\|.*?^$", "", first, flags=re.M | re.S)
     about, picture = first.split("\n\n<picture>", 1)
@@ -168,17 +170,17 @@ def guide(repository=""):
         yield title, rendered(by_title[title].replace("## ", "# ", 1))
 
 
-def title_of(text):
+def title_of(text: str) -> str:
     """The heading with which a text begins."""
     return text.partition("\n")[0].lstrip("# ")
 
 
-def text_of(name):
+def text_of(name: str) -> str:
     """The text of a page in demos/site; its pictures have other addresses in the site."""
     return (PARTS / f"{name}.md").read_text("utf-8").replace("../gallery/", "demos/gallery/")
 
 
-def notebook(path):
+def notebook(path: Path) -> str:
     """HTML of the texts, code and outputs of a notebook."""
     parts = []
     for cell in nbformat.read(path, as_version=4).cells:
@@ -188,7 +190,7 @@ def notebook(path):
     return "\n".join(parts)
 
 
-def output(result):
+def output(result: Mapping[str, Any]) -> str:
     """HTML of what a cell printed or drew."""
     data = result.get("data", {"text/plain": result.get("text", "")})
     if "image/svg+xml" in data:
@@ -199,12 +201,12 @@ def output(result):
     return f'<pre class="output" tabindex="0">{html.escape(data.get("text/plain", ""))}</pre>'
 
 
-def demo(path):
+def demo(path: Path) -> str:
     """HTML of a demo: its code."""
     return rendered(f"# {path.name}\n\n```python\n{path.read_text('utf-8')}```")
 
 
-def reference():
+def reference() -> dict[str, str]:
     """A page for each module of the package, by the module's name."""
     micrograd.__all__.append("compile")  # not for `import *`, where it would hide a builtin
     for name in micrograd.__all__:  # loaded on first use, but pdoc does not ask the module
@@ -227,19 +229,19 @@ def reference():
     return pages
 
 
-def linked(page, pages, root):
+def linked(page: str, pages: Mapping[str, str], root: str) -> str:
     """The page; where its text names a file that has a page here, with a link to it."""
 
-    def link(code):
+    def link(code: re.Match[str]) -> str:
         address = pages.get(code[1])
         return f'<a href="{root}{address}">{code[0]}</a>' if address else code[0]
 
     return re.sub(r"<code>([\w./]+)</code>(?!</a>)", link, page)
 
 
-def entries(address, page):
+def entries(address: str, page: str) -> Iterator[tuple[str, str, str]]:
     """What the search finds in a page: address, title and text of each section."""
-    title = re.search(r"<title>(.*?)</title>", page)[1]
+    [title] = re.findall(r"<title>(.*?)</title>", page)
     body = page.partition("<main")[2]
     body = re.sub(r"<(script|style|nav|math|details)\b.*?</\1>", " ", body, flags=re.S)
     parts = re.split(r'<(h[1-3]|section|div) id="([^"]+)"[^>]*>', body)
@@ -254,7 +256,7 @@ def entries(address, page):
             yield f"{address}#{place}", name, words[:2000]
 
 
-def build(out, course=False, repository=""):
+def build(out: Path, course: bool = False, repository: str = "") -> None:
     """Writes the site to a folder."""
     (out / "live").mkdir(parents=True, exist_ok=True)
     shutil.copytree(DEMOS / "gallery", out / "demos" / "gallery", dirs_exist_ok=True)
@@ -268,14 +270,15 @@ def build(out, course=False, repository=""):
 
     notebooks = sorted(DEMOS.glob("*.ipynb"))
     demos = sorted(p for p in DEMOS.glob("*.py") if p.with_suffix(".ipynb") not in notebooks)
+    demos += sorted((DEMOS / "speed").glob("*.py"))
     pages = dict(guide(repository))
     guided = list(pages)
     pages |= {path.stem.replace("_", " ").capitalize(): notebook(path) for path in notebooks}
     pages["Answers"] = rendered((DEMOS / "solutions.md").read_text("utf-8"))
     if course:
-        import course as builder
+        from micrograd.course.build import course as course_page
 
-        write_whole(out / "live" / "course.html", builder.course().encode())
+        write_whole(out / "live" / "course.html", course_page().encode())
         pages["Course"] = "<h1>Course</h1>" + live("live/course.html")
     contributing = (ROOT / ".github" / "CONTRIBUTING.md").read_text("utf-8")
     pages["Contributing"] = rendered(contributing)
@@ -284,7 +287,7 @@ def build(out, course=False, repository=""):
     modules = reference()
 
     addresses = {title: "index.html" if title == "Start" else slug(title) for title in pages}
-    named = {f"demos/{path.name}": slug(path.name) for path in demos}
+    named = {path.relative_to(ROOT).as_posix(): slug(path.name) for path in demos}
     named |= {f"demos/{p.name}": slug(p.stem.replace("_", " ")) for p in notebooks}
     named |= {"demos/solutions.md": "answers.html"}
     named |= {f"demos/site/{name}.md": slug(title_of(text_of(name))) for name in PAGES}
@@ -319,11 +322,19 @@ def build(out, course=False, repository=""):
     write(out, "search.html", "Search", found, groups, script=script)
 
 
-def write(out, address, title, body, groups, named=None, script=""):
+def write(
+    out: Path,
+    address: str,
+    title: str,
+    body: str,
+    groups: Mapping[str, Mapping[str, str]],
+    named: Mapping[str, str] | None = None,
+    script: str = "",
+) -> None:
     """Writes one page, with links to all others and to what its text names."""
     root = "../" * address.count("/")
 
-    def item(name, target):
+    def item(name: str, target: str) -> str:
         current = ' aria-current="page"' * (target == address)
         return f'<li><a href="{root}{target}"{current}>{html.escape(name)}</a></li>'
 
@@ -345,7 +356,7 @@ def write(out, address, title, body, groups, named=None, script=""):
     write_whole(out / address, page.encode())
 
 
-def main():
+def main() -> None:
     """Builds the site and says how large it is."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("-o", "--out", default="site", type=Path, help="the folder to write")

@@ -41,7 +41,9 @@ class Model(Module):
         return x
 model = Model(2.0, 3.0)
 """
-CASES = {  # cell that comes before, formula, cell that changes something
+# The cell that comes before, the formula, the cell that changes something. The tests of
+# micrograd.compile run these, too.
+CASES = {
     "a global number": ("rate = 2.0", "rate * x", "rate = 5.0"),
     "a global word, in an if": ("kind = 'a'", "(2.0 if kind == 'a' else 5.0) * x", "kind = 'b'"),
     "a closure's number": (
@@ -90,6 +92,8 @@ CASES = {  # cell that comes before, formula, cell that changes something
     "a layer replaced": (MODEL, "model(x)", "model.layers[0] = Layer(5.0)"),
     "a layer appended": (MODEL, "model(x)", "model.layers.append(Layer(5.0))"),
     "the model's cell run again": (MODEL, "model(x)", "model = Model(5.0)"),
+}  # fmt: skip
+OUTSIDE = {  # of the program: nothing watches these
     "an environment variable": (
         "os.environ['RATE'] = '2'", "float(os.environ['RATE']) * x", "os.environ['RATE'] = '5'"
     ),
@@ -98,6 +102,9 @@ CASES = {  # cell that comes before, formula, cell that changes something
         "print(5.0, file=open(path, 'w'))",
     ),
 }  # fmt: skip
+
+Function = Callable[..., Any]
+Compiler = Callable[[Function], Function]
 
 
 class Library(NamedTuple):
@@ -108,18 +115,18 @@ class Library(NamedTuple):
         set_number: changes a parameter in place; None if parameters cannot be changed.
     """
 
-    compile: Callable
-    array: Callable
-    parameter: Callable
+    compile: Compiler
+    array: Function
+    parameter: Function
     module: type
-    set_number: Callable | None = None
+    set_number: Function | None = None
 
 
-def with_micrograd():
+def with_micrograd() -> Library:
     """`micrograd.compile`, with its default executor."""
     import micrograd
 
-    def compile(function):
+    def compile(function: Function) -> Function:
         compiled = micrograd.compile(function)
         return lambda x: compiled(x).data
 
@@ -127,42 +134,42 @@ def with_micrograd():
                    lambda p, to: setattr(p, "data", to))  # fmt: skip
 
 
-def with_torch():
+def with_torch() -> Library:
     """`torch.compile` without code generation: the guards of Dynamo are the same."""
     import torch
 
-    def parameter(x):
+    def parameter(x: float) -> Any:
         return torch.nn.Parameter(torch.tensor(x, dtype=torch.float64))
 
     return Library(torch.compile(backend="eager"), torch.tensor, parameter, torch.nn.Module,
                    lambda p, to: p.data.fill_(to))  # fmt: skip
 
 
-def with_jax():
+def with_jax() -> Library:
     """`jax.jit`; a model is an object of a plain class, with arrays."""
     import jax
 
-    def compile(function):
+    def compile(function: Function) -> Function:
         compiled = jax.jit(function)
         return lambda x: compiled(x).block_until_ready()
 
     return Library(compile, jax.numpy.asarray, jax.numpy.asarray, object)
 
 
-def with_equinox():
+def with_equinox() -> Library:
     """`equinox.filter_jit`; a model is an equinox.Module."""
     import equinox
 
     jax = with_jax()
 
-    def compile(function):
+    def compile(function: Function) -> Function:
         compiled = equinox.filter_jit(function)
         return lambda x: compiled(x).block_until_ready()
 
     return jax._replace(compile=compile, module=equinox.Module)
 
 
-LIBRARIES = {
+LIBRARIES: dict[str, tuple[str, Callable[[], Library]]] = {
     "jax.jit": ("jax", with_jax),
     "torch.compile": ("torch", with_torch),
     "filter_jit": ("equinox", with_equinox),
@@ -174,7 +181,7 @@ def outcome(library: Library, before: str, formula: str, change: str) -> tuple[s
     """What a call after the change does ("right", "error" or "old"), and the seconds of a call."""
     if library.set_number is None and "set_number" in change:
         return "-", math.nan
-    cell = {
+    cell: dict[str, Any] = {
         "__name__": "__main__", "np": np, "functools": functools, "os": os, "types": types,
         "Module": library.module, "parameter": library.parameter, "set_number": library.set_number,
     }  # fmt: skip
@@ -205,7 +212,7 @@ def stale_table() -> None:
     print(f"{'':34}" + "".join(f"{name:>20}" for name in LIBRARIES))
     words = {name: Counter[str]() for name in LIBRARIES}
     times: dict[str, list[float]] = {name: [] for name in LIBRARIES}
-    for title, case in CASES.items():
+    for title, case in (CASES | OUTSIDE).items():
         print(f"{title:34}", end="", flush=True)
         for name in LIBRARIES:
             library = installed.get(name)

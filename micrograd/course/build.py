@@ -1,58 +1,34 @@
-"""Builds the course: one HTML file with Python, this package, Graphviz and an editor inside.
+"""Builds the course, which is one HTML file.
 
-    micrograd course -o course.html
-    micrograd course -o course.html --tasks my_chapters/ --texts my_texts.toml
-
-The file opens by a double click, needs no installation, and never uses the network. This program
-does: it fetches three packages with npm (a part of Node.js) at fixed versions, and checks their
-hashes. A second run takes them from the cache. `--pyodide FOLDER` takes their archives from a
-folder instead. Node.js, where there is one, then compiles the modules with which Python starts;
-without it, the page starts a few seconds later. The parts of the page are in `demos/course/`: its
-texts in `micrograd/texts/`, one file for each language.
-
-A chapter of your own is a folder, as in `demos/course/example/softmax`; `--tasks` takes the folder
-around it. Your chapters come after the eight of the course, and need none of them.
-
-    text.md       "# Label: Title", the text, "## Task", and "## Picture" with its caption
-    start.py      what is put below the learner's program; its first line is a comment
-    tests.py      functions test_...(check), in order; the first paragraph of each docstring says
-                  what is wrong, the second how to fix it; check("f(2)", 4) compares
-    picture.py    a function picture() that returns a drawing or a page of micrograd (optional)
-    solution.py   what the page shows after the third hint (optional)
-
-In the file, tests and solutions are packed: they are not there as plain text, but not secret.
-
-The page was tried in Chromium 156, in Firefox 153.7 ESR, and in WebKitGTK 2.50.6, the nearest
-thing to Safari that runs on Linux. By the documentation of what it uses (`import` in workers,
-streams that decompress, WebAssembly under a content security policy, container queries), it should
-work in Chrome and Edge from 105, Firefox from 114 and Safari from 16.4, on any system.
+This uses the network: npm (a part of Node.js) fetches three packages at fixed versions, and their
+hashes are checked. A second run takes them from the cache. Node.js, where there is one, then
+compiles the modules with which Python starts; without it, the page starts a few seconds later.
 """
 
-import argparse
+from __future__ import annotations
+
 import base64
 import gzip
 import hashlib
 import html
 import json
 import re
-import runpy
 import shutil
 import subprocess
-import sys
 import tarfile
 import tempfile
+from collections.abc import Mapping
+from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from zipfile import ZipFile
 
-import graphviz
-
-import micrograd
-from micrograd.core.files import write_whole
+from micrograd.core.files import FilePath, write_whole
+from micrograd.course.answers import ANSWERS, edited
 from micrograd.pages.page import as_json, html_page
 from micrograd.texts import texts_of
 
-PARTS = Path(__file__).resolve().parent / "course"
+PARTS = Path(__file__).resolve().parent
 CACHE = Path.home() / ".cache" / "micrograd-course"
 
 # The npm packages: the version, the hash that the registry gives, and the licence.
@@ -73,15 +49,13 @@ PACKAGES = {
         "MIT",
     ),
 }
-OWN = (micrograd, graphviz)  # Python packages, as they are installed here
+OWN = ("micrograd", "graphviz")  # Python packages, as they are installed here
 RELEASE = "course.html of a release of micrograd is this page, built already"
 PACKED = {  # the files that the worker starts from, compressed in the page
     "pyodide": ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip"),
     "@viz-js/viz": ("dist/viz.js",),
 }
-PYTHON = ("runner.py", "tasks.py", "pictures.py", "built.py", "gpt.py")  # what the worker runs
 EDITOR = ("lib/codemirror.js", "mode/python/python.js", "addon/comment/comment.js")
-LARGEST = 13_000_000  # bytes
 
 # What the page may do: what the other pages may, and start a worker that runs WebAssembly. It
 # cannot fetch anything.
@@ -92,7 +66,7 @@ POLICY = (
 )
 
 
-def downloaded(package):
+def downloaded(package: str) -> bytes:
     """The archive of an npm package, such as 'codemirror@5.65.21'."""
     npm = shutil.which("npm")
     if npm is None:
@@ -113,7 +87,7 @@ def downloaded(package):
         return archive.read_bytes()
 
 
-def fetched(name, cache=CACHE):
+def fetched(name: str, cache: FilePath = CACHE) -> dict[str, bytes]:
     """The files of an npm package, as a dict from path to bytes.
 
     Raises:
@@ -128,11 +102,11 @@ def fetched(name, cache=CACHE):
         write_whole(stored, archive)
     archive = checked(stored.read_bytes(), integrity, str(stored))
     with tarfile.open(fileobj=BytesIO(archive)) as opened:
-        members = (member for member in opened if member.isfile())
-        return {m.name.partition("/")[2]: opened.extractfile(m).read() for m in members}
+        found = ((member.name, opened.extractfile(member)) for member in opened)
+        return {name.partition("/")[2]: file.read() for name, file in found if file}
 
 
-def checked(archive, integrity, what):
+def checked(archive: bytes, integrity: str, what: str) -> bytes:
     """The archive, if it has this hash: 'sha512-' and the digest in base64, as npm writes it.
 
     Raises:
@@ -148,20 +122,20 @@ def checked(archive, integrity, what):
     return archive
 
 
-def zipped(tasks=None, language="en", own=None):
-    """An archive of what Python imports in the page: parts of the course, and two packages."""
+def zipped(
+    tasks: FilePath | None = None, language: str = "en", own: FilePath | None = None
+) -> bytes:
+    """An archive of what Python imports in the page: two packages, and a teacher's chapters."""
     archive = BytesIO()
     with ZipFile(archive, "w") as opened:
-        for name in PYTHON:
-            opened.writestr(name, (PARTS / name).read_bytes())
         for folder in own_chapters(tasks):
             for name in ("tests", "picture"):
                 if (path := folder / f"{name}.py").exists():
                     opened.writestr(f"{folder.name}_{name}.py", path.read_bytes())
-        for package in OWN:
-            folder = Path(package.__file__).parent
+        for package in map(import_module, OWN):
+            (folder,) = map(Path, package.__path__)
             for path in sorted(folder.rglob("*")):
-                if path.is_file() and "__pycache__" not in path.parts:
+                if path.is_file() and not {"__pycache__", "demos"} & {*path.parts}:
                     name = path.relative_to(folder.parent).as_posix()
                     opened.writestr(name, path.read_bytes())
         name = f"micrograd/texts/{language}.toml"  # for the pages and rules that are shown later
@@ -170,7 +144,7 @@ def zipped(tasks=None, language="en", own=None):
     return archive.getvalue()
 
 
-def compiled(files):
+def compiled(files: dict[str, bytes]) -> dict[str, bytes]:
     """The files; in the archives, the modules with which the course starts are compiled.
 
     Otherwise the browser would compile them at every start, which takes longer than all the rest.
@@ -186,8 +160,20 @@ def compiled(files):
         return {name: Path(folder, name).read_bytes() for name in files}
 
 
-def course(cache=CACHE, language="en", own=None, tasks=None):
-    """The page as text."""
+def course(
+    cache: FilePath = CACHE,
+    language: str = "en",
+    own: FilePath | None = None,
+    tasks: FilePath | None = None,
+) -> str:
+    """The page as text.
+
+    Args:
+        cache: the folder with the archives of the npm packages; those that it lacks are fetched.
+        language: that of the texts.
+        own: a file of texts.
+        tasks: the folder around the chapters of a teacher's own.
+    """
     packages = {name: fetched(name, cache) for name in PACKAGES}
     files = {Path(x).name: packages[name][x] for name, paths in PACKED.items() for x in paths}
     lock = json.loads(packages["pyodide"]["pyodide-lock.json"])
@@ -213,7 +199,7 @@ def course(cache=CACHE, language="en", own=None, tasks=None):
     )
 
 
-def own_chapters(tasks):
+def own_chapters(tasks: FilePath | None) -> list[Path]:
     """The folders of a teacher's own chapters, in the order of their names.
 
     Raises:
@@ -231,14 +217,13 @@ def own_chapters(tasks):
     return found
 
 
-def texts_of_own(folder):
+def texts_of_own(folder: Path) -> dict[str, str]:
     """The texts of such a chapter by the keys of the table."""
     text = (folder / "text.md").read_text(encoding="utf-8")
     title, _, text = text.removeprefix("# ").partition("\n")
-    text, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
-    sections = {
-        head.strip(): part.strip() for head, _, part in (s.partition("\n") for s in sections)
-    }
+    text, *parts = re.split(r"^## ", text, flags=re.MULTILINE)
+    heads = (part.partition("\n") for part in parts)
+    sections = {head.strip(): part.strip() for head, _, part in heads}
     if "Task" not in sections:
         raise ValueError(f"{folder / 'text.md'} has no section '## Task': it says what to do")
     label, _, title = title.partition(": ")
@@ -256,21 +241,21 @@ def texts_of_own(folder):
     }
 
 
-def hidden(solution):
+def hidden(solution: str) -> str:
     """The solution, so that a search in the page does not find it."""
     return base64.b64encode(solution.encode("ascii", "backslashreplace")).decode()
 
 
-def solutions(table, tasks=None):
+def solutions(table: Mapping[str, str], tasks: FilePath | None = None) -> dict[str, str]:
     """The chapters' names; for each, a program that has done those before it, and a solution."""
-    answers = runpy.run_path(str(PARTS / "answers.py"))
-    made, program = {}, ""
-    for chapter, edits in answers["ANSWERS"].items():
+    made: dict[str, str] = {}
+    program = ""
+    for chapter, edits in ANSWERS.items():
         made[f"{chapter}.before"] = program
         made[f"{chapter}.solution"] = hidden("\n\n".join(new.strip("\n") for _, new in edits))
         start = table[f"{chapter}.start"]
-        program = answers["edited"](f"{program}\n\n{start}\n" if program else f"{start}\n", edits)
-    names = list(answers["ANSWERS"])
+        program = edited(f"{program}\n\n{start}\n" if program else f"{start}\n", edits)
+    names = list(ANSWERS)
     for folder in own_chapters(tasks):
         if folder.name in table:
             raise ValueError(f"the name of {folder} is taken: rename the folder")
@@ -279,40 +264,14 @@ def solutions(table, tasks=None):
     return made | {"names": " ".join(names)}
 
 
-def packed(name, data):
+def packed(name: str, data: bytes) -> str:
     """An element of the page that holds a file; `files.js` reads it."""
     text = base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
     return f'<script type="text/plain" class="file" data-name="{html.escape(name)}">{text}</script>'
 
 
-def made_of():
+def made_of() -> str:
     """What the file contains, with versions and licences."""
     parts = [f"{name} {version} ({licence})" for name, (version, _, licence) in PACKAGES.items()]
-    own = [f"{package.__name__} {package.__version__} (MIT)" for package in OWN]
+    own = [f"{name} {import_module(name).__version__} (MIT)" for name in OWN]
     return ", ".join([*own, *parts])
-
-
-def main():
-    """Builds the course and says how large it is."""
-    parser = argparse.ArgumentParser("micrograd course", description=__doc__.partition("\n")[0])
-    add = parser.add_argument
-    add("-o", "--out", default="course.html", help="the file to write")
-    add("--language", default="en", help="the language of the texts (default: en)")
-    add("--texts", type=Path, metavar="FILE", help="texts of your own; see micrograd texts")
-    add("--tasks", type=Path, metavar="FOLDER", help="a folder with chapters of your own")
-    add("--pyodide", type=Path, metavar="FOLDER", default=CACHE,
-        help="the folder of the npm packages, as .tgz; npm fetches into it those that are not "
-        f"there (default: {CACHE})")  # fmt: skip
-    options = parser.parse_args()
-    try:
-        page = course(options.pyodide, options.language, options.texts, options.tasks).encode()
-        write_whole(options.out, page)
-    except (OSError, ValueError) as error:
-        parser.exit(2, f"micrograd course: {error}\n")
-    print(f"{options.out}: {len(page) / 1e6:.1f} MB")
-    if len(page) > LARGEST:
-        sys.exit(f"expected at most {LARGEST / 1e6:.0f} MB")
-
-
-if __name__ == "__main__":
-    main()

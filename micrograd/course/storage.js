@@ -1,6 +1,6 @@
 // What the learner has written, in the browser's storage: it is there when the page opens again.
 
-import {element} from "./texts.js";
+import {element} from "./lesson.js";
 
 export const KEY = "micrograd-course";
 const EMPTY = {text: "", free: "", chapter: "slope"};

@@ -1,13 +1,13 @@
 """Speed and memory of this package, compared with the original package and array frameworks.
 
     pip install --target original micrograd==0.1.0
-    python demos/benchmark.py --original original
-    python demos/benchmark.py --only eager --imports sklearn.datasets matplotlib.pyplot
-    python demos/benchmark.py --only peers --workloads W1 W2
-    python demos/benchmark.py --only epoch
-    python demos/benchmark.py --only stale
-    python demos/benchmark.py --only peers --peers jax --examples 1000000
-    python demos/benchmark.py --only peers --peers jax --examples 10000000 --accelerator
+    python demos/speed/benchmark.py --original original
+    python demos/speed/benchmark.py --only eager --imports sklearn.datasets matplotlib.pyplot
+    python demos/speed/benchmark.py --only peers --workloads W1 W2
+    python demos/speed/benchmark.py --only epoch
+    python demos/speed/benchmark.py --only stale
+    python demos/speed/benchmark.py --only peers --peers jax --examples 1000000
+    python demos/speed/benchmark.py --only peers --peers jax --examples 10000000 --accelerator
 
 Everything that is measured runs in a separate process, because two of the packages are called
 `micrograd`. Each round asks every process in turn, so a machine that slows down slows all of them.
@@ -44,6 +44,7 @@ import time
 from functools import partial
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 HERE = Path(__file__).resolve()
 
@@ -130,6 +131,7 @@ def serve():
         gc.disable()
     random.seed(1337)
     model = MLP(2, [16, 16, 1])
+    answer: Any
     for line in sys.stdin:
         question, argument = json.loads(line)
         if question == "step":
@@ -245,7 +247,7 @@ class Process:
     """
 
     def __init__(self, task, setup, environment=None):
-        self.process = subprocess.Popen(
+        self.process: Any = subprocess.Popen(
             [sys.executable, str(HERE), task], env=os.environ | (environment or {}),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
@@ -305,10 +307,10 @@ def eager_tables(options):
     print(f"\nOne training step (2-16-16-1, 100 points), median of {rounds} rounds")
     print(f"{'':24}{'collector on':>16}{'after freeze':>16}{'collector off':>16}"
           f"{'off, but between':>18}")  # fmt: skip
-    times = {name: [] for name in folders}
+    times: dict[str, list[float]] = {name: [] for name in folders}
     for collector in ("on", "frozen", "off", "between"):
         asked = processes(collector)
-        samples = {name: [] for name in folders}
+        samples: dict[str, list[float]] = {name: [] for name in folders}
         for _ in range(rounds):
             for name, process in asked.items():
                 samples[name].append(process.ask("step"))
@@ -397,7 +399,7 @@ def built(names, key, workload, folder, options):
 
 def step_times(processes, rounds):
     """Seconds per step of each peer: medians over interleaved rounds."""
-    samples = {name: [] for name in processes}
+    samples: dict[str, list[float]] = {name: [] for name in processes}
     counts = dict.fromkeys(processes, 1)
     for warm in [False] * 5 + [True] * rounds:
         for name, process in processes.items():

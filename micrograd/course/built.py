@@ -1,13 +1,16 @@
 """The last page of the course: what a learner has built, and what their own engine can do."""
 
+from __future__ import annotations
+
 import html
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-import gpt
-from tasks import text
-
-from micrograd import Value
+from micrograd.course import gpt
+from micrograd.course.tasks import Names, text
 from micrograd.datasets import moons
+from micrograd.engine import Value
 
 NAME = "emma"
 NEEDED = {"exp": "exp", "log": "log", "relu": "relu", "**": "__pow__"}  # for the GPT
@@ -18,7 +21,7 @@ OPERATIONS = {
 PARTS = ("slope", "Value", "topological_order", "Neuron", "Layer", "MLP", "training_step")
 
 
-def parts_of(names):
+def parts_of(names: Names) -> str:
     """HTML of what the program defines, and what it lacks."""
     there = [name for name in PARTS if name in names]
     lacking = [name for name in PARTS if name not in names]
@@ -31,7 +34,9 @@ def parts_of(names):
     return "".join(f"<p>{html.escape(line)}</p>" for line in lines)
 
 
-def trained(names, watch):
+def trained(
+    names: Names, watch: Callable[[Callable[..., Any]], Callable[..., Any]]
+) -> tuple[Any, list[list[float]], list[int]] | None:
     """A network of the learner's own, trained here on two moons; None if a part is missing."""
     if not {"MLP", "training_step"} <= names.keys():
         return None
@@ -43,7 +48,7 @@ def trained(names, watch):
     return model, X, y
 
 
-def gpt_beside_ours(kind):
+def gpt_beside_ours(kind: Any) -> str:
     """HTML of a step of a small GPT with the learner's class and with ours, or what is missing."""
     title = f"<h2>{html.escape(text('built-gpt', name=NAME))}</h2>"
     lacking = [sign for sign, method in NEEDED.items() if not hasattr(kind, method)]
@@ -55,7 +60,7 @@ def gpt_beside_ours(kind):
     except Exception as error:
         found = text("built-error", what=f"{type(error).__name__}: {error}"[:300])
         return title + f"<p>{html.escape(found)}</p>"
-    apart = max(abs(a - b) for a, b in zip(yours[2], ours[2], strict=True))
+    largest = max(abs(a - b) for a, b in zip(yours[2], ours[2], strict=True))
     rows = [
         (text("built-before"), *(f"{x[0]:.9f}" for x in (yours, ours))),
         (text("built-after"), *(f"{x[1]:.9f}" for x in (yours, ours))),
@@ -64,6 +69,6 @@ def gpt_beside_ours(kind):
     body = "".join(f"<tr><th>{a}</th><td>{b}</td><td>{c}</td></tr>" for a, b, c in rows)
     source = html.escape(Path(gpt.__file__).read_text(encoding="utf-8"))
     head = f"<tr><td></td><th>{text('built-yours')}</th><th>{text('built-ours')}</th></tr>"
-    apart = text("built-apart", count=len(ours[2]), difference=f"{apart:.1e}")
+    apart = text("built-apart", count=len(ours[2]), difference=f"{largest:.1e}")
     code = f"<details><summary>gpt.py</summary><pre>{source}</pre></details>"
     return f"{title}<table>{head}{body}</table><p>{apart}</p>{code}"

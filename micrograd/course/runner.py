@@ -4,6 +4,8 @@ Runs in the worker. `answer` takes a request of the page and returns the answer,
 a program prints and draws goes to the page while it runs.
 """
 
+from __future__ import annotations
+
 import ast
 import builtins
 import functools
@@ -13,12 +15,13 @@ import linecache
 import sys
 import time
 import traceback
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import ModuleType
+from typing import Any
 
-import tasks
-from pictures import pictures_of
-
+from micrograd.course import tasks
+from micrograd.course.pictures import pictures_of
 from micrograd.draw.render import Digraph, register
 from micrograd.draw.tokens import FONT
 from micrograd.grade import Report
@@ -34,10 +37,13 @@ PLAIN = (  # before a report, which brings no styles of its own
 )
 NOT_HERE = ("numpy", "matplotlib", "tqdm", "pygraphviz", "llvmlite", "jax", "torch", "sklearn")
 
-post = print  # replaced in `start`
+Post = Callable[[str, Any], None]  # sends the kind of a message and its content
+post: Post = print  # replaced in `start`
 
 
-def start(draw, send, texts):
+def start(
+    draw: Callable[[str, str, str | None], str], send: Callable[[str, str], object], texts: str
+) -> None:
     """Connects Python with the page.
 
     Args:
@@ -47,10 +53,10 @@ def start(draw, send, texts):
     """
     global post
 
-    def post(kind, content):
+    def post(kind: str, content: object) -> None:
         send(kind, json.dumps(content))
 
-    def picture(source, format, engine):
+    def picture(source: str, format: str, engine: str | None) -> bytes:
         if format not in ("svg", "dot", "xdot", "json"):
             raise ValueError(tasks.text("format", format=format))
         # This Graphviz knows the widths of Arial's letters, and not those of a list of fonts.
@@ -59,13 +65,13 @@ def start(draw, send, texts):
 
     tasks.TEXTS.update(json.loads(texts))
     register(picture)
-    sys.stdout = sys.stderr = Printed()
-    sys.displayhook = builtins.show = show
-    builtins.input = refuse_input
+    sys.stdout = sys.stderr = printed
+    sys.displayhook = show
+    vars(builtins).update(show=show, input=refuse_input)
     sys.setrecursionlimit(DEEPEST)
 
 
-def answer(request):
+def answer(request: str) -> str:
     """The answer to a request: pictures, the chapters a program has done, or what a run gives."""
     asked = json.loads(request)
     if "pictures" in asked:
@@ -75,11 +81,11 @@ def answer(request):
     if "survey" in asked:
         return json.dumps(chapters_done(asked["survey"]))
     result = run(asked["chapter"], asked["text"], asked.get("engine"))
-    sys.stdout.flush()
+    printed.flush()
     return json.dumps(result)
 
 
-def run(chapter, text, engine=None):
+def run(chapter: str, text: str, engine: str | None = None) -> dict[str, Any]:
     """What came of a program: an error, a finding, or neither.
 
     Args:
@@ -87,7 +93,7 @@ def run(chapter, text, engine=None):
         text: the program.
         engine: the text of my_engine.py, which a program on the free page can import.
     """
-    sys.stdout.begin()
+    printed.begin()
     tasks.TRAINED.clear()
     sys.modules.pop("my_engine", None)
     file = FILE if engine is None else "program.py"
@@ -103,11 +109,12 @@ def run(chapter, text, engine=None):
         tree = ast.parse(text, file)
         body = [x for x in tree.body if not _is_text(x)]
         if chapter == "boundary":
-            body, module.watched_step = _watched(body), watched_step
+            body = _watched(body)
+            vars(module).update(watched_step=watched_step)
         exec(compile(ast.Interactive(body), file, "single"), vars(module))
         if chapter == "free":
             return {}
-        sys.stdout.mute()
+        printed.mute()
         if chapter == "built":
             show_built(vars(module))
             return {}
@@ -121,7 +128,7 @@ def run(chapter, text, engine=None):
         return {"error": described(error, file)}
 
 
-def _watched(body):
+def _watched(body: list[ast.stmt]) -> list[ast.stmt]:
     """The program, in which the learner's training_step tells the page of each loss."""
     at = [i for i, x in enumerate(body) if getattr(x, "name", "") == "training_step"]
     if not at:
@@ -130,12 +137,12 @@ def _watched(body):
     return [*body[: at[-1] + 1], *watching, *body[at[-1] + 1 :]]
 
 
-def watched_step(step):
+def watched_step(step: Callable[..., Any]) -> Callable[..., Any]:
     """The learner's training step; keeps its losses, and shows them while the program runs."""
-    watched = {"model": None, "losses": [], "last": 0.0}
+    watched: dict[str, Any] = {"model": None, "losses": [], "last": 0.0}
 
     @functools.wraps(step)
-    def training_step(model, xs, ys, rate):
+    def training_step(model: Any, xs: Any, ys: Any, rate: Any) -> Any:
         loss = step(model, xs, ys, rate)
         if model is not watched["model"]:  # chapter 7 has trained another one
             watched.update(model=model, losses=[], last=0.0)
@@ -150,11 +157,11 @@ def watched_step(step):
     return training_step
 
 
-def chapters_done(text):
+def chapters_done(text: str) -> list[str]:
     """The chapters that a program has done. One that ends with an error counts up to there."""
     tasks.TRAINED.clear()
-    sys.stdout.begin()
-    sys.stdout.mute()
+    printed.begin()
+    printed.mute()
     module = sys.modules["__main__"] = ModuleType("__main__")
     with suppress(Exception, SystemExit):
         exec(compile(text, FILE, "exec"), vars(module))
@@ -166,18 +173,18 @@ def chapters_done(text):
     return done
 
 
-def checking(program):
+def checking(program: str) -> None:
     """Tells the page which program is compared."""
     post("stage", {"checking": program})
 
 
-def _is_text(statement):
+def _is_text(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(
         getattr(statement.value, "value", None), str
     )
 
 
-def as_json(finding, text):
+def as_json(finding: tasks.Finding, text: str) -> dict[str, Any]:
     """A finding as the page needs it."""
     fields = {name: x for name, x in vars(finding).items() if name != "drawing"}
     fields["line"] = tasks.line_of(finding.method, text) if finding.method else 0
@@ -188,7 +195,7 @@ def as_json(finding, text):
     return fields
 
 
-def described(error, file):
+def described(error: BaseException, file: str) -> dict[str, Any]:
     """An error: its text, the line of the program, and the calls that led to it."""
     own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     line = own[-1].lineno if own else 0
@@ -214,19 +221,20 @@ def described(error, file):
 class Printed(io.TextIOBase):
     """Text on its way to the page: sent a few times a second, cut if it is too long."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.begin()
 
-    def begin(self):
+    def begin(self) -> None:
         """Starts a new run."""
-        self.left, self.parts, self.last = MOST, [], time.monotonic()
+        self.left, self.last = MOST, time.monotonic()
+        self.parts: list[str] = []
 
-    def mute(self):
+    def mute(self) -> None:
         """Sends what is left, then nothing: the comparison runs many programs."""
         self.flush()
         self.left = 0
 
-    def write(self, text):
+    def write(self, text: str) -> int:
         """Keeps the text until it is time to send it."""
         if self.left > 0:
             self.parts.append(text[: self.left])
@@ -235,26 +243,29 @@ class Printed(io.TextIOBase):
                 self.flush()
         return len(text)
 
-    def flush(self):
+    def flush(self) -> None:
         """Sends the text."""
         if self.parts:
             post("printed", {"text": "".join(self.parts), "cut": self.left <= 0})
             self.parts, self.last = [], time.monotonic()
 
 
-def show(thing):
+printed = Printed()
+
+
+def show(thing: object) -> None:
     """Shows a drawing or a page below the program; prints anything else as Python's prompt does."""
     if thing is None:
         return
     shown = as_shown(thing)
     if shown:
-        sys.stdout.flush()
+        printed.flush()
         post("shown", shown)
     else:
         print(repr(thing))
 
 
-def as_shown(thing):
+def as_shown(thing: object) -> dict[str, Any]:
     """A drawing or a page as the page needs it, {} for anything else."""
     if isinstance(thing, Page):
         return {"page": thing.html, "title": thing._title, "height": thing._height}
@@ -265,14 +276,14 @@ def as_shown(thing):
     return {}
 
 
-def refuse_input(prompt=""):
+def refuse_input(prompt: str = "") -> str:
     """Says that input() cannot work here."""
     raise RuntimeError(tasks.text("input"))
 
 
-def show_built(names):
+def show_built(names: tasks.Names) -> None:
     """Shows what a program has built: its parts, its training, and a step of a GPT."""
-    import built
+    from micrograd.course import built
 
     page = PLAIN + "<style>th, td { text-align: left; padding: 2px 12px 2px 0 }</style>"
     page += built.parts_of(names)
@@ -286,11 +297,11 @@ def show_built(names):
         show_network(*network)
 
 
-def show_network(model, X, y):
+def show_network(model: Any, X: Sequence[Sequence[float]], y: Sequence[float]) -> None:
     """Shows the page on which the learner's network goes on learning."""
-    from micrograd import playground
     from micrograd.losses import squared_error
     from micrograd.nn import MLP
+    from micrograd.pages.playground import playground
 
     try:
         layers = [layer.neurons for layer in model.layers]

@@ -31,11 +31,12 @@ import subprocess
 import sys
 import tempfile
 import timeit
+from collections.abc import Callable
 from functools import partial, reduce
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -398,9 +399,9 @@ class NumPy:
         np.matmul(d_S, K, out=d_Q)
         np.matmul(d_S.transpose(0, 2, 1), Q, out=d_K)
         np.matmul(P.transpose(0, 2, 1), d_mixed, out=d_V)
-        d_QKV = d_QKV.reshape(length, 3 * WIDTH)
-        np.matmul(d_QKV.T, n, out=d_attention)
-        d_x += rms_derivative(d_QKV @ attention, n, by_root)
+        d_rows = d_QKV.reshape(length, 3 * WIDTH)
+        np.matmul(d_rows.T, n, out=d_attention)
+        d_x += rms_derivative(d_rows @ attention, n, by_root)
         np.matmul(self.one_hot, d_x, out=d_token)
         d_position[:length] = d_x
         return loss
@@ -552,7 +553,7 @@ class CompiledPyTorch(PyTorch):
             return loss
 
         compiled = self.torch.compile(step, options={"cpp_wrapper": True})  # cheaper calls
-        self.step = partial(compiled, self.weights)
+        self.step = partial(compiled, self.weights)  # type: ignore[method-assign]
 
 
 class JAX:
@@ -800,7 +801,7 @@ class InsideJAX(Compiled):
         jax.config.update("jax_enable_x64", True)
         super().__init__(workload, "numpy")
         arrays = workload.inputs, workload.targets
-        gradients_of = self.compiled.jax(*(array.shape[1:] for array in arrays))
+        gradients_of: Any = self.compiled.jax(*(array.shape[1:] for array in arrays))
         self.used = gradients_of.parameters  # not the rows of a table that no example needs
         self.vector = jax.numpy.array([p.data for p in self.used])
         self.data = [jax.numpy.array(array) for array in arrays]
@@ -866,9 +867,9 @@ class CasADi:
         buffer, self.run = self.function.buffer()
         self.memory = [buffer, *map(np.ascontiguousarray, (X, Y))]  # CasADi: columns are examples
         for i, array in enumerate((self.vector, *self.memory[1:])):
-            buffer.set_arg(i, memoryview(array))
-        buffer.set_res(0, memoryview(self.loss))
-        buffer.set_res(1, memoryview(self.moved))
+            buffer.set_arg(i, array.data)
+        buffer.set_res(0, self.loss.data)
+        buffer.set_res(1, self.moved.data)
 
     def step_function(self, workload, example, uniform, X_shape, Y_shape):
         """The whole step, from parameters and data to the loss and the updated parameters."""
@@ -925,7 +926,7 @@ class Peer(NamedTuple):
     """
 
     name: str
-    build: object
+    build: Callable[..., Any]
     kind: str
     package: str = ""
     install: str = ""

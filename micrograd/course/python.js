@@ -1,21 +1,21 @@
 // Python in a worker, which can be ended at any time: a new one then starts.
 
-import {TEXTS} from "./texts.js";
+import {TEXTS} from "./lesson.js";
 
 export class Python {
   constructor(files, source, heard) {
     this.files = files;
     this.address = URL.createObjectURL(new Blob([source], {type: "text/javascript"}));
-    this.heard = heard;  // takes the kind and the content of what Python says
+    this.heard = heard; // takes the kind and the content of what Python says
     this.start();
   }
 
   start() {
     this.ready = false;
-    this.waiting = null;  // the answer that somebody waits for
+    this.waiting = null; // the answer that somebody waits for
     this.worker = new Worker(this.address);
     this.worker.onmessage = ({data}) => this.hear(data.kind, data.content);
-    this.worker.onerror = (error) => this.hear("ended", error.message || "worker");
+    this.worker.onerror = error => this.hear("ended", error.message || "worker");
     this.worker.postMessage({files: this.files, texts: JSON.stringify(TEXTS)});
   }
 
@@ -32,8 +32,10 @@ export class Python {
 
   // The answer to a request; null if Python is stopped before.
   ask(request) {
-    let resolve;
-    const promise = new Promise((resolved) => { resolve = resolved; });
+    let resolve = _content => {};
+    const promise = new Promise(resolved => {
+      resolve = resolved;
+    });
     this.waiting = {promise, resolve};
     this.worker.postMessage(request);
     return promise;

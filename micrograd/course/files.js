@@ -5,14 +5,15 @@ export function filesOfPage() {
   const files = {};
   for (const element of document.querySelectorAll("script.file")) {
     files[element.dataset.name] = bytesOf(element.textContent);
-    element.remove();  // its text is as large as the file
+    element.remove(); // its text is as large as the file
   }
   return files;
 }
 
 function bytesOf(base64) {
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64);
-  const text = atob(base64), bytes = new Uint8Array(text.length);
+  const text = atob(base64),
+    bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i += 1) bytes[i] = text.charCodeAt(i);
   return bytes;
 }
