@@ -71,8 +71,8 @@ def draw_dot(
     these data is checked only with `edges="derivatives"`.
 
     A notebook displays it; `.save("o.svg")` writes it, `.pipe()` returns it as bytes, and `.source`
-    is the DOT text. An SVG is light or dark, like the reader's system. For a PNG that is 1920
-    pixels wide or high, call `picture.attr(size="20,20!", dpi="96")` before `.save("o.png")`.
+    is the DOT text. An SVG is light or dark, like the reader's system. For a PNG of 1920 pixels
+    along its longer side, call `picture.attr(size="20,20!", dpi="96")` before `.save("o.png")`.
 
     Args:
         root: a Value, a list or an array of Values; Values of another engine, see `foreign.py`; a

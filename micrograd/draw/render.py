@@ -122,6 +122,8 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
         """The picture as bytes, or as text if an encoding is given; `dark` as in `save`."""
         format = format or self.format
         source = darkened(self.source) if dark else self.source
+        if format == "png" and "dpi=" not in source:  # twice the pixels of a screen: for slides
+            source = source.rstrip("}\n") + "\ngraph [dpi=192]\n}"
         data = picture(source, format, self.engine)
         data = themed(data.decode()).encode() if format == "svg" else data
         return data.decode(encoding) if encoding else data
@@ -162,7 +164,7 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
         bundle: dict[str, bytes | str] = {"image/svg+xml": svg, "text/html": in_notebook(svg)}
         if len(svg) <= WITH_PNG:
             with suppress(ValueError):  # a registered renderer may not support PNG
-                bundle["image/png"] = self.pipe("png")
+                bundle["image/png"] = picture(self.source, "png", self.engine)
         return bundle
 
     def _repr_html_(self) -> str:
