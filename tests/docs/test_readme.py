@@ -45,17 +45,22 @@ def toured(text):
 
     def row(match):
         path = ROOT / match[1]
-        files = sorted(path.glob("*.py")) if path.is_dir() else [path]
-        count = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
-        return f"| `{match[1]}` | {count} |"
+        files = [*path.rglob("*.*")] if path.is_dir() else [path]
 
-    return re.sub(r"^\| `(micrograd/\S+)` \| \d+ \|", row, text, flags=re.M)
+        def count(*kinds):
+            texts = (file.read_text(encoding="utf-8") for file in files if file.suffix in kinds)
+            return sum(len(text.splitlines()) for text in texts)
+
+        counts = count(".py"), count(".js", ".mjs", ".css", ".html")
+        return f"| `{match[1]}` | {' + '.join(str(n) for n in counts if n)} |"
+
+    return re.sub(r"^\| `(micrograd/\S+)` \| [\d +]+ \|", row, text, flags=re.M)
 
 
 def test_the_tour_has_all_files_in_reading_order_and_counts_their_lines():
     text = README.read_text(encoding="utf-8")
     assert text == toured(text), "PYTHONPATH=tests python tests/docs/test_readme.py counts anew"
-    files = re.findall(r"^\| `micrograd/(\w+)(?:\.py|/)` \| \d+ \|", text, re.M)
+    files = re.findall(r"^\| `micrograd/(\w+)(?:\.py|/)` \| [\d +]+ \|", text, re.M)
     package = {path.stem for path in (ROOT / "micrograd").iterdir() if path.suffix in ("", ".py")}
     assert files == [room for room in ROOMS if room in package]
     assert set(files) == package - {"__init__", "__pycache__", "py"} - {"py.typed"}
