@@ -14,7 +14,6 @@ import pytest
 from demo_scripts import DEMOS, load, rows_of, run, striped_images
 from sampling import thinned
 
-from micrograd.derivatives import count_passes
 from micrograd.nn import MLP
 
 SVG, PNG = b"<?xml", b"\x89PNG"
@@ -95,13 +94,6 @@ def test_from_graphs_to_digits(tmp_path):
     ]
     assert re.search(r"^f +63 +15 +32 +1$", out, re.M)
     assert pictures(tmp_path) == VIEWS | {"digits.png"}
-
-
-@pytest.mark.slow
-def test_without_scikit_learn_the_graphs_are_drawn(tmp_path):
-    out = run(tmp_path, "graphs_to_digits", without=["sklearn"])
-    assert "pip install scikit-learn" in out
-    assert pictures(tmp_path) == VIEWS
 
 
 @pytest.mark.slow
@@ -187,18 +179,6 @@ def test_the_compiled_run_of_the_original_is_the_eager_one():
 # ---- graphs to digits
 
 
-def test_tangents_and_gradients_of_every_node():
-    demo = load("graphs_to_digits")
-    nodes = demo.graph()
-    assert "".join(nodes) == "xyabcdef"
-    assert [node.data for node in nodes.values()] == [2, 3, 4, 6, 9, 12, 45, 63]
-    assert list(demo.tangents(nodes, "x").values()) == [1, 0, 4, 3, 0, 12, 0, 15]
-    assert list(demo.tangents(nodes, "y").values()) == [0, 1, 0, 2, 6, 0, 30, 32]
-    assert list(demo.gradients(nodes).values()) == [15, 32, 3, 1, 5, 1, 1, 1]
-    counts = count_passes(nodes["f"], [nodes["x"], nodes["y"]])
-    assert (counts.inputs, counts.outputs) == (2, 1)
-
-
 @pytest.mark.parametrize(("x", "y"), [(2.0, 3.0), (-1.5, 0.25), (0.0, 0.0)])
 def test_both_modes_agree_with_pencil_and_paper(x, y):
     demo = load("graphs_to_digits")
@@ -208,18 +188,6 @@ def test_both_modes_agree_with_pencil_and_paper(x, y):
     for variable, by_hand in (("x", 6 * x + y), ("y", x + 10 * y)):
         assert demo.tangents(nodes, variable)["f"] == pytest.approx(by_hand, rel=1e-14)
         assert reverse[variable] == pytest.approx(by_hand, rel=1e-14)
-
-
-def test_both_modes_are_drawn(tmp_path, capsys):
-    load("graphs_to_digits").modes(tmp_path)
-    forward, reverse = (texts_of(tmp_path / f"{x}.svg") for x in ("forward", "reverse"))
-    assert (forward.count("|tangent|"), reverse.count("|grad|")) == (9, 9)
-    for products, picture in (
-        ({"4 × 1 = 4", "3 × 4 = 12", "2 × 0 = 0", "1 × 15 = 15"}, forward),
-        ({"4 × 3 = 12", "3 × 1 = 3", "2 × 1 = 2", "6 × 5 = 30"}, reverse),
-    ):
-        parts = [re.sub(r" [×=] ", r"|\g<0>|", product) for product in products]
-        assert all(f"|{product}|" in picture for product in parts)
 
 
 @pytest.mark.parametrize("size", [64, 100, 640])  # 100 leaves a rest of 40
@@ -235,16 +203,6 @@ def test_gradients_of_mini_batches_are_those_of_the_formula(size):
     assert abs(steps[0][1]).max() > 0.1
     losses = [found["L"] for found, _ in steps]
     assert losses[-1] <= losses[0]
-
-
-def test_three_views_show_fewer_and_fewer_boxes():
-    pictures = load("graphs_to_digits").views()
-    assert list(pictures) == ["ops", "neurons", "layers", "network"]
-    drawn = {name: picture.pipe(encoding="utf-8") for name, picture in pictures.items()}
-    boxes = [drawn[name].count('class="node"') for name in ("ops", "neurons", "layers")]
-    assert boxes == sorted(boxes, reverse=True)
-    assert len(set(boxes)) == 3
-    assert drawn["network"].count('class="edge"') == 2 * 3 + 3 * 2 + 2 * 1
 
 
 def test_ctrl_c_keeps_what_was_learned(monkeypatch, capsys):
@@ -267,20 +225,6 @@ def test_ctrl_c_keeps_what_was_learned(monkeypatch, capsys):
 # ---- the static graph
 
 
-@pytest.mark.slow
-def test_gradient_descent_ends_where_the_normal_equations_do():
-    demo = load("static_graph")
-    X, y = demo.points()
-    assert X.shape == (100, 5)
-    solution = demo.normal_equations(X, y)
-    assert 0.04 < np.std(y - X @ solution) < 0.06
-    history = demo.gradient_descent(X, y)
-    assert history.shape == (301, 5)
-    assert abs(history[-1] - solution).max() <= 1e-12
-    distance = np.linalg.norm(history - solution, axis=1)
-    assert np.all(distance[1:50] <= distance[:49] * demo.contraction(X) * (1 + 1e-9))
-
-
 @pytest.mark.parametrize(
     ("function", "shapes"),
     [
@@ -294,10 +238,6 @@ def test_gradients_of_cross_entropy_are_p_minus_y(function, shapes):
     for name, expected in formula.items():
         np.testing.assert_allclose(engine[name], expected, rtol=0, atol=1e-12)
         assert np.all(expected != 0)
-
-
-def test_gradients_of_cross_entropy_far_out():
-    assert load("static_graph").far_out() == [1, 1, -1]
 
 
 @pytest.mark.parametrize("loss_of", thinned(["compiled", "eager"], 2))
