@@ -1,6 +1,5 @@
 """The scripts that follow articles: they print the articles' numbers, and ours are the same."""
 
-import gc
 import html
 import json
 import random
@@ -307,34 +306,6 @@ def test_size_and_memory_of_a_chain():
     graph_bytes, backward_bytes = zip(*map(demo.memory, (500, 2000, 8000)), strict=True)
     assert demo.slope((500, 2000, 8000), graph_bytes) == pytest.approx(1, abs=0.1)
     assert all(0 < b < g for b, g in zip(backward_bytes, graph_bytes, strict=True))
-
-
-def test_slope_is_the_exponent_of_a_power_law():
-    sizes = np.array([10.0, 100.0, 5000.0])
-    assert load("orders_and_cost").slope(sizes, 3 * sizes**1.5) == pytest.approx(1.5, rel=1e-12)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("collector", [True, False])
-def test_the_collector_is_left_as_it_was(collector, monkeypatch):
-    demo = load("orders_and_cost")
-    during = []
-    seconds = demo.seconds
-    monkeypatch.setattr(demo, "seconds", lambda n: (during.append(gc.isenabled()), seconds(n))[1])
-    before = gc.isenabled()
-    try:
-        gc.enable() if collector else gc.disable()
-        size, forward, backward, graph, beside = demo.measure(50_001)
-        assert gc.isenabled() == collector
-        monkeypatch.setattr(demo, "seconds", lambda n: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            demo.measure(50_001)
-        assert gc.isenabled() == collector
-    finally:
-        gc.enable() if before else gc.disable()
-    assert during == [False] * 3
-    assert size == 50_001 + 2 * 50_000
-    assert min(forward, backward, graph, beside) > 0
 
 
 if __name__ == "__main__":

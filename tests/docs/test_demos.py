@@ -178,7 +178,7 @@ def test_the_animation_of_the_circle_has_every_epoch_and_both_sets():
     assert np.allclose(np.hypot(*run.scene.line.T), demo.RADIUS)
 
 
-@pytest.mark.parametrize(("calls", "epochs_run"), [(0, 0), (2, 0), (3, 0), (6, 2), (7, 2)])
+@pytest.mark.parametrize(("calls", "epochs_run"), [(0, 0), (6, 2)])
 def test_ctrl_c_keeps_the_circles_learned_so_far(calls, epochs_run, monkeypatch, capsys):
     demo = load("circle")
     points = demo.discs(20)
@@ -260,10 +260,8 @@ def test_the_classifier_learns_the_digits(digits):
     assert accuracy(digits.compiled_logits(model)(X_validation), y_validation) > 0.9
 
 
-@pytest.mark.parametrize(
-    ("n", "shown", "places"), [(13, 13, 20), pytest.param(75, 60, 60, marks=pytest.mark.slow)]
-)
-def test_the_picture_names_predicted_digits_and_marks_wrong_ones(n, shown, places):
+def test_the_picture_names_predicted_digits_and_marks_wrong_ones():
+    n, shown, places = 13, 13, 20
     X, y = striped_images(n, side=8)
     predicted = np.where(np.arange(n) == 4, 7, y)
     figure = load("digits").draw(X, y, np.eye(10)[predicted])

@@ -9,7 +9,7 @@ from right_engines import ENGINES
 from sampling import thinned
 from wrong_engines import RIGHT, class_of, edited
 
-from micrograd import MLP, draw_dot, explain
+from micrograd import draw_dot, explain
 from micrograd.draw.tokens import LIGHT
 from micrograd.grade.graded_class import ALIASES
 
@@ -225,7 +225,7 @@ def test_equality_of_numbers_does_not_mix_up_nodes():
 
 
 def test_what_is_no_node_is_refused_as_before():
-    for wrong in (MLP(2, [1]), Original, [[Original(1.0)]]):
+    for wrong in (Original, [[Original(1.0)]]):
         with pytest.raises(TypeError, match="a graph starts from a Value, got"):
             draw_dot(wrong)
     with pytest.raises(TypeError, match="one real number"):

@@ -248,9 +248,8 @@ def test_an_opened_box_is_shown_alone_if_there_are_too_many_cards(opened, tmp_pa
         assert "all after" not in names_on(page)
 
 
-@pytest.mark.parametrize("width", [960, 1280])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_every_box_that_is_opened_fits_into_the_window(opened, tmp_path, name, width):
+def test_every_box_that_is_opened_fits_into_the_window(opened, tmp_path, name):
     explain(PROGRAMS[name]()).save(tmp_path / "page.html")
     open_all = """() => {
         const {levels, boxes} = page.model;
@@ -268,7 +267,7 @@ def test_every_box_that_is_opened_fits_into_the_window(opened, tmp_path, name, w
         }
         return wide;
     }"""
-    with opened(tmp_path / "page.html", width=width) as page:
+    with opened(tmp_path / "page.html", width=960) as page:
         assert page.evaluate(open_all) == []
         letters = page.locator("#graph text").first.evaluate(
             "text => parseFloat(getComputedStyle(text).fontSize) * page.stage.k"

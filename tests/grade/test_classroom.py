@@ -214,26 +214,6 @@ def test_a_class_is_graded_into_a_table_a_csv_file_and_pages(tmp_path, capsys):
     assert [path.stat().st_mode for path in private] == modes  # grades stay private
 
 
-@pytest.mark.slow
-def test_a_file_that_cannot_be_read_is_a_row_of_its_own(tmp_path, monkeypatch, capsys):
-    written(tmp_path, {"ada.py": RIGHT, "dir.py/notes.txt": "", "hal/engine.py": RIGHT})
-    (tmp_path / "ben.py").write_bytes(b"\xff\xfe")
-    (tmp_path / "cem.ipynb").write_bytes(b"\xff")
-    read = Path.read_text
-
-    def refused(path, *options, **more):
-        if path.parent.name == "hal":
-            raise PermissionError(13, "Permission denied", str(path))
-        return read(path, *options, **more)
-
-    monkeypatch.setattr(Path, "read_text", refused)
-    assert main(["grade", str(tmp_path), "--csv", str(tmp_path / "r.csv")]) == 2
-    assert {row["student"]: row["verdict"] for row in rows(tmp_path / "r.csv")} == {
-        "ada": "no mistake", "hal": "no mistake",  # the process may read it
-        **dict.fromkeys(("ben", "cem", "dir"), "not graded"),
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
 import textwrap
@@ -99,6 +100,7 @@ def test_the_mistake_is_named_and_no_other(wrong):
     assert not report.passed
     assert [group[0].mistake for group in report.mistakes] == [wrong.rule], report
     assert lead(report).found
+    assert max(map(len, str(report).splitlines())) <= 80
 
 
 def test_the_catalogue_breaks_every_rule_but_those_that_need_a_file():
@@ -224,7 +226,7 @@ def test_a_wrong_constructor_is_one_mistake_with_a_rule_in_every_format(edit):
 
 def test_the_text_begins_with_a_count_and_a_table_and_ends_with_the_verdict():
     text = str(report_on(mistake("tanh squared forgotten")))
-    assert text.startswith("Value: 121 passed, 4 failed, 2 noted, 50 not there yet\n\n")
+    assert re.match(r"Value: \d+ passed, 4 failed, 2 noted, \d+ not there yet\n\n", text)
     assert "\nfailed: a.tanh()\n" in text
     assert "\nnot there yet: a.sigmoid(), a.log()" in text
     assert text.splitlines()[-1] == "Verdict: 1 mistake, 4 checks failed."
@@ -259,6 +261,10 @@ OVERWRITES_IN_TIMES = [(f"{x}.grad += {y}.data", f"{x}.grad = {y}.data")
         ([*OVERWRITES, ("def __mul__", "def mul")], ["runs", "accumulate"]),
         ([*OVERWRITES_IN_TIMES, ("out.data**2", "out.data")], ["accumulate", "derivative"]),
         ([*OVERWRITES_IN_TIMES, ("2) * out.grad", "2)")], ["accumulate", "chain"]),
+        (
+            [x for name in ("preorder", "__rsub__ unswapped") for x in mistake(name).edits],
+            ["order", "swapped"],
+        ),
     ],
 )
 def test_independent_mistakes_have_an_entry_each_in_the_order_of_mending(edits, causes):
@@ -368,6 +374,7 @@ def test_a_file_that_does_not_end_or_does_not_load_is_reported(what, tmp_path):
     assert (lead(report).mistake, lead(report).name) == (rule, name), report
     assert len(report.mistakes) == 1
     assert not report.passed
+    assert ("--seconds" in str(report)) == (rule == "time")
     assert len(report.checks) == 1 + len([*plan()])
 
 
@@ -450,13 +457,9 @@ def test_an_error_while_loading_is_told_with_its_line(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_raised_recursion_limit_is_at_most_a_crash_of_the_other_process(tmp_path):
-    limit = "import sys\nsys.setrecursionlimit(10**8)\n"
-    source = limit + mistake("negation and difference lead to each other").source
+def test_with_a_raised_recursion_limit_a_deep_graph_is_no_note(tmp_path):
+    source = "import sys\nsys.setrecursionlimit(20000)\n" + RIGHT
     report = grade_file(write(tmp_path, source), SECONDS)
-    assert lead(report).name == "-a: value"
-    assert lead(report).mistake in ("crash", "recursion", "memory")  # depends on the version
-    report = grade_file(write(tmp_path, limit.replace("10**8", "20000") + RIGHT), SECONDS)
     assert [note.mistake for note in report.notes] == ["twice"]
 
 
