@@ -204,20 +204,6 @@ def test_a_wrong_answer_is_named_at_its_first_wrong_number(
         assert getattr(finding, part) or texts[f"rule.{rule}.{part}"]
 
 
-def test_what_is_right_already_is_said(tasks, texts):
-    text = program_of("value", texts, ANSWERS["value"][:1])  # __init__ is finished
-    finding = finding_in(tasks, "value", text)
-    assert finding.done == ("a new Value has _prev", "a new Value has _op")
-    sum_too = text.replace("other.data)", 'other.data, (self, other), "+")')
-    finding = finding_in(tasks, "value", sum_too)
-    assert finding.done[2:] == ("+ keeps its operands and its operation",)
-    assert finding.method == "Value.__mul__"
-    by_hand = edited(
-        program_of("byhand", texts, ANSWERS["byhand"]), [("    d.grad = e.grad\n", "")]
-    )
-    assert finding_in(tasks, "byhand", by_hand).done == ("L.grad", "e.grad", "f.grad")
-
-
 def test_without_a_class_the_course_says_so(tasks):
     assert tasks.first_finding("order", {}, print).rule == "name"
     assert tasks.first_finding("order", {"Value": 3}, print).found == "Value is 3"

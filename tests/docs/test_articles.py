@@ -5,7 +5,6 @@ import json
 import random
 import re
 import struct
-from functools import partial
 from itertools import product
 
 import numpy as np
@@ -178,17 +177,6 @@ def test_the_compiled_run_of_the_original_is_the_eager_one():
 # ---- graphs to digits
 
 
-@pytest.mark.parametrize(("x", "y"), [(2.0, 3.0), (-1.5, 0.25), (0.0, 0.0)])
-def test_both_modes_agree_with_pencil_and_paper(x, y):
-    demo = load("graphs_to_digits")
-    nodes = demo.graph(x, y)
-    reverse = demo.gradients(nodes)
-    assert nodes["f"].data == pytest.approx(3 * x**2 + x * y + 5 * y**2, rel=1e-14)
-    for variable, by_hand in (("x", 6 * x + y), ("y", x + 10 * y)):
-        assert demo.tangents(nodes, variable)["f"] == pytest.approx(by_hand, rel=1e-14)
-        assert reverse[variable] == pytest.approx(by_hand, rel=1e-14)
-
-
 @pytest.mark.parametrize("size", [64, 100, 640])  # 100 leaves a rest of 40
 def test_gradients_of_mini_batches_are_those_of_the_formula(size):
     demo = load("graphs_to_digits")
@@ -202,23 +190,6 @@ def test_gradients_of_mini_batches_are_those_of_the_formula(size):
     assert abs(steps[0][1]).max() > 0.1
     losses = [found["L"] for found, _ in steps]
     assert losses[-1] <= losses[0]
-
-
-def test_ctrl_c_keeps_what_was_learned(monkeypatch, capsys):
-    demo = load("graphs_to_digits")
-    fit, calls = demo.fit, iter(range(2))
-
-    def press_ctrl_c(step, mean):
-        if next(calls, None) is None:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(demo, "fit", partial(fit, on_step=press_ctrl_c))
-    model = demo.classifier(sizes=(36, 8, 10))
-    training, test = striped_images(600, side=6), striped_images(30, side=6)
-    logits, results = demo.learn(model, training, test, epochs=9, size=300)  # 2 steps in each
-    assert len(results) == 1
-    assert logits.shape == (30, 10)
-    assert "stopped after 1 of 2 steps" in capsys.readouterr().err
 
 
 # ---- the static graph

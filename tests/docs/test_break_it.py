@@ -64,12 +64,7 @@ def test_pictures_show_both_graphs(demo):
         svg = lesson.picture().pipe(encoding="utf-8")
         assert ">right<" in svg
         assert ">wrong<" in svg
-    *_, swapped, as_set = demo.LESSONS
-    first_operands = [
-        line.split()[0] for line in swapped.picture().source.splitlines() if ":p0:" in line
-    ]
-    assert first_operands == ["v0", "v3"]  # wrong: a comes first; right: the number does
-    assert as_set.picture().source.count("->") == 3
+    assert demo.LESSONS[-1].picture().source.count("->") == 2 + 1  # a set holds a number once
 
 
 def run(folder, *options):

@@ -12,7 +12,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from demo_scripts import interrupted
-from PIL import Image
 from sampling import thinned
 
 ROOT = Path(__file__).parents[2]
@@ -112,14 +111,6 @@ def test_the_training_is_animated_as_well(tmp_path, name, start, mode):
     assert result.stdout.splitlines()[1:] == [plain.stdout.strip().replace("plain", "still")]
     assert (tmp_path / name).read_bytes().startswith(start)
     assert (tmp_path / "still.png").read_bytes() == (tmp_path / "plain.png").read_bytes()
-
-
-@pytest.mark.slow
-def test_pictures_can_be_dark(tmp_path):
-    run(tmp_path, *SMALL, "--steps", "1", "--out", "a.png", "--animate", "a.gif", "--dark")
-    for name in ("a.png", "a.gif"):
-        with Image.open(tmp_path / name) as picture:
-            assert max(picture.convert("RGB").getpixel((0, 0))) < 64
 
 
 @pytest.mark.slow

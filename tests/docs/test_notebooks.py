@@ -279,15 +279,3 @@ def test_check_passes_what_is_up_to_date_and_tells_what_is_not(folder):
     assert "backprop_in_pictures.ipynb: " in process.stderr
     assert "ZeroDivisionError" in process.stderr
     assert (folder / "lecture.ipynb").read_bytes() == before
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_instructions_named_in_the_text_stand_in_the_output_above(name):
-    printed = ""
-    for (kind, text), out in with_prints(source_cells(name)):
-        if kind == "code":
-            printed = out
-        else:
-            for number in re.findall(r"`(t\d+)`", text):
-                assert re.search(rf"\b{number}\b", printed), number

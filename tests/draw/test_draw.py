@@ -17,7 +17,7 @@ from micrograd.draw.dot import draw_dot
 from micrograd.draw.formulas import MINUS, number
 from micrograd.draw.graph import LARGEST, topological_orders
 from micrograd.draw.network import draw_network
-from micrograd.draw.tokens import LIGHT, shade
+from micrograd.draw.tokens import LIGHT
 from micrograd.engine import Value, topological_order
 from micrograd.nn import MLP, Activation, Layer, Linear, Neuron, Sequential
 
@@ -365,14 +365,11 @@ def test_circles_show_the_outputs_of_their_neurons():
     model = Sequential(Linear(1, 2), Activation("relu"), Linear(2, 1, bias=False))
     for p, data in zip(model.parameters(), (2.0, -2.0, 0.5, 0.0, 1.0, 1.0), strict=True):
         p.data = data
-    dot = draw_network(model, x=[1])
-    labels = dict(re.findall(r"(c\d_\d) \[.*?label=(\S+)", dot.source))
-    assert labels == {"c0_0": "1", "c1_0": "2.5", "c1_1": "0", "c2_0": "2.5"}
-    filled = dict(re.findall(r'(c\d_\d) \[.*?fillcolor="(.+?)"', dot.source))
-    assert filled == {"c0_0": shade(1, 2.5), "c1_0": LIGHT["ink"], "c2_0": shade(2.5, 2.5)}
-    assert any(text.startswith("solid circles are ReLU neurons that fired") for text in texts(dot))
-    neuron = Neuron(1, nonlin=False)
-    assert "0.5" in texts(draw_network(neuron, 0.5))
+    shown = texts(draw_network(model, x=[1]))
+    numbers = [text for text in shown if re.fullmatch(r"[\d.]+", text)]
+    assert sorted(numbers) == ["0", "1", "2.5", "2.5"]
+    assert any(text.startswith("solid circles are ReLU neurons that fired") for text in shown)
+    assert "0.5" in texts(draw_network(Neuron(1, nonlin=False), 0.5))
 
 
 @pytest.mark.parametrize("size", [64, pytest.param(784, marks=pytest.mark.slow)])
@@ -387,11 +384,9 @@ def test_wide_layers_show_the_first_and_the_last(size):
 def test_stages_of_a_forward_pass_have_one_size_and_no_later_outputs():
     model, x = MLP(2, [3, 1]), [0.5, -0.25]
     stages = [draw_network(model, x, done=done) for done in range(3)]
-    for done, stage in enumerate(stages):
-        circles = re.findall(r"^\t(c\d)_\d (\[.*\])$", stage.source, re.MULTILINE)
-        assert {name for name, look in circles if "penwidth=3" in look} == {f"c{done}"}
-        known = {name for name, look in circles if 'label=""' not in look}
-        assert known == {f"c{c}" for c in range(done + 1)}
+    numbers = [sum(bool(re.fullmatch(f"{MINUS}?[\\d.e{MINUS}]+", text)) for text in texts(stage))
+               for stage in stages]  # fmt: skip
+    assert numbers == [2, 2 + 3, 2 + 3 + 1]
     sizes = {re.search(r'viewBox="(.*?)"', stage._repr_image_svg_xml())[1] for stage in stages}
     assert len(sizes) == 1
     for wrong in ({"x": x, "done": 3}, {"done": 0}):

@@ -154,28 +154,6 @@ def test_unknown_derivatives_are_left_out_and_said():
         explain(odd)
 
 
-def test_names_highlights_tangents_and_parameters_may_be_foreign_too():
-    a, b = Original(3.0), Original(4.0)
-    c = a * b
-    text = draw_dot(
-        [c, c + a],
-        names={"numbers": [a, [b]], "c": c, "other": Original(9.0), "n": 3},
-        highlight=[a],
-        tangents={a: 1.0},
-        parameters=(b,),
-    ).source
-    assert ">numbers[0]<" in text
-    assert "tangent" in text
-    assert text.count(LIGHT["mark"]) == 1
-
-
-def test_dicts_inside_the_names_may_have_any_keys_and_contain_themselves():
-    c = Original(3.0) * Original(4.0)
-    names = {"c": c, "table": {(0, 1): c}}
-    names["names"] = names  # as globals() does if names=globals()
-    assert ">c<" in draw_dot(c, names=names).source
-
-
 def test_an_array_of_nodes_has_several_roots():
     a = Original(3.0)
     numpy = pytest.importorskip("numpy")

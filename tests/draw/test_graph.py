@@ -186,22 +186,6 @@ def test_an_activation_belongs_to_the_neuron_before_it():
     assert activations(Activation("tanh")(after)) == ["ReLU"] * 3
 
 
-def test_names_of_neurons():
-    model = Sequential(Linear(2, 2, bias=False), Linear(2, 1))
-    neuron = Neuron(1)
-    of_all = boxes(neuron(model([1.0, 2.0])), "neuron", names={"model": model, "neuron": neuron})
-    assert [words[0].split()[1] for words in of_all] == ["M0.n0", "M0.n1", "M1.n0", "neuron"]
-    y = neuron(1.0)
-    p = neuron.w[0]  # as a loop over parameters leaves it behind
-    for given, name in (
-        ({"neuron": neuron, "y": y}, "y"),
-        ({}, "Neuron"),
-        ({"n": neuron, "p": p}, "n"),
-    ):
-        [[words]] = boxes(y, "neuron", names=given)
-        assert words.endswith(name)
-
-
 def test_neurons_of_any_class_are_known_by_their_names():
     class Mine:
         def __init__(self):

@@ -194,15 +194,6 @@ def test_a_level_is_a_depth_or_a_function():
             draw(Value(1.0) + 1.0, level="attention")
 
 
-def test_mermaid_has_a_subgraph_for_each_open_box():
-    model = MLP(2, [2, 1])
-    y = calls(model, [1.0, 2.0])
-    text = mermaid(y, level=1)
-    assert 'subgraph b0["layers#91;0#93;"]' in text
-    assert text.count("subgraph") == text.count("\n    end\n") == 2
-    assert len(mermaid(y, level="op")) > len(text)
-
-
 # ---- the page
 
 

@@ -5,9 +5,8 @@ import random
 import re
 import xml.etree.ElementTree as ET
 
-import numpy as np
 import pytest
-from pictures import inputs, names
+from pictures import names
 
 from micrograd import Value, draw_dot, explain, mermaid, topological_order
 from micrograd.derivatives import recompute
@@ -184,15 +183,6 @@ def test_a_parameter_has_the_same_short_name_in_drawings_and_on_pages():
     assert '"M0.w1,2"' in explain(out, names=locals()).html
 
 
-def test_parameters_made_by_hand():
-    w, b, x = [Value(1.0), Value(2.0)], Value(0.5), Value(3.0)
-    out = w[0] * x + w[1] * x + b
-    given = {"names": {"w": w, "b": b, "x": x}}
-    assert inputs(out, **given) == ["w[0]", "x", "w[1]", "b"]
-    assert inputs(out, parameters=[w, b], **given) == ["x"]
-    assert inputs(out, parameters=np.array(w, dtype=object), **given) == ["x", "b"]
-
-
 # ---- levels
 
 
@@ -214,26 +204,6 @@ def test_the_level_is_as_deep_as_one_can_read(sizes, examples, level):
     said = caption(dot)
     assert (f"{nodes:,} nodes, drawn {level} by {level}" in said) is (level != "op")
     assert ("level='op' draws each operation" in said) is (level == "neuron")
-
-
-def test_an_iteration_is_a_loop():
-    x = y = Value(0.5)
-    for _ in range(READABLE):
-        y = (y * x).tanh()
-    dot = draw_dot(y)
-    assert [box[:2] for box in texts(dot).values()][-1] == ["loop", "39 steps"]
-    assert "81 nodes, drawn by parts" in caption(dot)
-
-
-def test_several_examples_are_drawn_by_parts():
-    names = network(2, [4, 1], examples=60)
-    loss = names["loss"] + 0.1 * sum(p * p for p in names["model"].parameters())
-    boxes = texts(draw_dot(loss, names=names))
-    assert len(boxes) < 25
-    assert any(box[0] == "L0" and "60 examples" in box for box in boxes.values())
-    assert "loss" in [box[0] for box in boxes.values()]
-    first = draw_dot(loss, names=names, level="layer")
-    assert len(texts(first)) > READABLE  # what was asked for is drawn
 
 
 # ---- numbers that fit together

@@ -40,12 +40,6 @@ def test_pictures_of_the_usual_formats(way, format):
     assert a_to_b().pipe(format=format).startswith(BEGINNINGS[format])
 
 
-def test_no_message_about_a_missing_program(way, capfd):
-    picture(DOT, "svg")
-    picture("digraph {" + "".join(f"n{i};" for i in range(1001)) + "}", "svg")
-    assert capfd.readouterr() == ("", "")
-
-
 @pytest.mark.parametrize("format", ["bmpx", "xyz"])
 def test_an_unknown_format_lists_the_known_ones(way, format):
     refusal = rf"cannot draw the DOT text as {format}: .*Use one of: .*png .*svg"

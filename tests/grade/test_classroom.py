@@ -240,21 +240,14 @@ def test_hints_limit_the_report_on_a_single_file(tmp_path, capsys):
     written(tmp_path, {"b.py": WRONG})
     path, points = str(tmp_path / "b.py"), str(tmp_path / "points.csv")
     assert main(["start", points]) == 0
+    capsys.readouterr()
     assert main(["grade", path, "--hints", "0", "--points", points]) == 1
-    assert capsys.readouterr().out.splitlines()[1:] == [
-        "Verdict: 1 mistake, 35 checks failed.",
-        "Points: 88 of 100.",
-    ]
-    report = grade(class_of(WRONG))
-    told = [report.text(hints) for hints in range(4)]
-    for words, first in {
-        "Verdict: 1 mistake": 0,
-        "Gradients must add up": 1,
-        "expected": 2,
-        "Fix:": 3,
-    }.items():
+    verdict, earned = capsys.readouterr().out.splitlines()
+    assert verdict.startswith("Verdict: 1 mistake")
+    assert earned == "Points: 88 of 100."
+    told = [grade(class_of(WRONG)).text(hints) for hints in range(4)]
+    for first, words in enumerate(("Verdict: 1", "Gradients must add up", "expected", "Fix:")):
         assert [words in text for text in told] == [hints >= first for hints in range(4)]
-    assert told[3] == str(report)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")

@@ -482,22 +482,6 @@ def test_the_state_is_in_the_address(shown, tmp_path, opened):
         assert page.evaluate("[page.mistake, page.model.numbers.get(0)]") == ["order", 2.5]
 
 
-def test_another_link_in_the_same_window_shows_its_own_step(shown):
-    with shown(*diamond(), hash="#step=2&v0=2.5&rate=0.3") as page:
-        for hash, at, a, rate in (
-            ("#v0=&step=3&leaf=&nudge=", "3 of 10", 3, 0.1),  # what is empty is left out
-            ("#v0=4&step=6&mistake=order", "6 of 10", 4, 0.1),
-            ("#v0=1e999&step=&rate=1e308", "0 of 10", 3, 0.1),
-            ("#rate=0.2&step=5&example", "5 of 10", 3, 0.2),
-        ):
-            page.evaluate("hash => { location.hash = hash; }", hash)
-            until(page, f"$('count').textContent === '{at}'")
-            assert page.evaluate("[page.model.numbers.get(0), page.rate, +$('rate').value]") == [
-                a, rate, rate,
-            ]  # fmt: skip
-            assert page.evaluate("page.mistake === 'order'") == ("order" in hash)
-
-
 def test_each_leaf_is_found_by_the_names_that_the_page_gives_it(shown):
     with shown(*network(12)) as page:
         for name, leaf in (("model.layers[1].neurons[0].b", "L1.n0.b"), ("x10", "x₁₀")):

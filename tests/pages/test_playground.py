@@ -329,24 +329,17 @@ def test_the_loss_along_the_last_step_is_that_of_the_engine(tmp_path, opened):
 
 def test_the_page_tells_what_a_step_did(ready, opened):
     with opened(ready) as page:
-        before, losses = page.evaluate("page.numbers()"), "page.state().curves.loss"
         told = page.text_content("#said")
         assert told.startswith("105 parameters: 88 weights (the lines) and 17 biases.")
         page.click("#one-step")
         drawn(page)
-        after, (high, low) = page.evaluate("page.numbers()"), page.evaluate(losses)
+        high, low = page.evaluate("page.state().curves.loss")
         said = page.text_content("#said").replace("−", "-")
         assert said.startswith(f"The loss fell from {high:.3f} to {low:.3f}. ")
-        name, w, rate, g, result = re.search(
-            r"\(marked line\): (\S+): (\S+) - (\S+) × (\S+) = (\S+)\.$", said
-        ).groups()
-        assert float(w) - float(rate) * float(g.strip("()")) == pytest.approx(float(result), 1e-3)
-        layer, neuron, entry = map(int, re.fullmatch(r"L(\d)\.n(\d)\.w(\d)", name).groups())
-        sizes = [2, 8, 8, 1]
-        start = sum(sizes[k + 1] * (sizes[k] + 1) for k in range(layer))
-        place = start + neuron * (sizes[layer] + 1) + entry
-        assert float(w) == pytest.approx(before[place], rel=1e-3)
-        assert float(result) == pytest.approx(after[place], rel=1e-3)
+        marked = r"\(marked line\): \S+: (\S+) - (\S+) × (\S+) = (\S+)\.$"
+        w, rate, g, result = (float(x.strip("()")) for x in re.search(marked, said).groups())
+        assert w - rate * g == pytest.approx(result, 1e-3)
+        assert min(abs(x - result) for x in page.evaluate("page.numbers()")) < 1e-3 * abs(result)
         page.select_option("#optimizer", "Adam")
         page.click("#one-step")
         drawn(page)
@@ -705,29 +698,6 @@ def test_what_is_said_is_of_this_moment(ready, opened):
         page.click("#add")
         drawn(page)
         assert "no points" not in page.inner_text("#said")
-
-
-def test_a_point_that_counts_can_be_seen(ready, opened):
-    with opened(ready, hash="#points=0_0_0~1_1_1") as page:
-        seen = (
-            "page.state().examples.every(({x, y}) => page.geometry().isInside("
-            "page.geometry().across(x), page.geometry().up(y)))"
-        )
-        box = page.locator("#boundary").bounding_box()
-        x, y = page.evaluate("[page.geometry().across(0), page.geometry().up(0)]")
-        page.mouse.move(box["x"] + x, box["y"] + y)
-        page.mouse.down()
-        page.mouse.move(box["x"] - 300, box["y"] + 550, steps=60)
-        page.mouse.up()
-        drawn(page)
-        assert page.evaluate("page.state().examples[0].x") < -0.2
-        assert page.evaluate(seen)
-        page.click("#next-point")
-        page.get_by_label("x2", exact=True).fill("-70")
-        page.keyboard.press("Enter")
-        drawn(page)
-        assert page.evaluate("page.state().examples.some(({y}) => y === -70)")
-        assert page.evaluate(seen)
 
 
 def test_a_model_that_is_no_mlp_says_what_cannot_be_changed(tmp_path, opened):

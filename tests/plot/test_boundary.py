@@ -48,19 +48,6 @@ def scikit_learn():
     return classifier.decision_function
 
 
-def deeper():
-    """A network whose first layer fails on arrays for another reason than its last."""
-    network = MLP(2, [2, 1])
-    for neuron, weights, bias in zip(
-        (*network.layers[0].neurons, network.layers[1].neurons[0]),
-        ([1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]),
-        (-0.5, 0.5, 0.0),
-        strict=True,
-    ):
-        neuron.w[0].data, neuron.w[1].data, neuron.b.data = *weights, bias
-    return network
-
-
 @pytest.mark.parametrize(
     "make",
     [
@@ -72,7 +59,6 @@ def deeper():
         lambda: lambda point: np.sum(point) - 0.5,
         lambda: lambda point: Value(point[0]) + point[1] - 0.5,
         model,
-        deeper,
         lambda: lambda point: model()([Value(x) for x in point]),
         lambda: lambda points: [model()(point) for point in points],
         pytest.param(scikit_learn, marks=pytest.mark.slow),
@@ -100,24 +86,6 @@ def test_a_model_records_nothing_and_keeps_its_gradients():
     assert all(output._prev == () for output in outputs)
     assert [p.grad for p in linear.parameters()] == before
     assert (linear([1.0, 2.0]))._prev  # and recording goes on afterwards
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("activation", ["relu", "tanh", "sigmoid"])
-def test_a_network_is_called_a_few_times_for_hundreds_of_points(activation):
-    network, calls = MLP(2, [5, 3, 1], activation=activation), []
-
-    def predict(point):
-        calls.append(point)
-        x1, x2 = point  # fails for an array of points
-        return network([x1, x2])
-
-    expected = decision_boundary(
-        lambda points: [network(p).data for p in points.tolist()], POINTS, LABELS
-    )
-    ax = decision_boundary(predict, POINTS, LABELS)
-    assert np.allclose(colours(ax), colours(expected))
-    assert len(calls) < 10
 
 
 def test_every_operation_of_a_value_works_in_a_picture():
@@ -264,17 +232,7 @@ def test_a_true_boundary_is_a_dashed_line():
 # ---- three classes and more
 
 
-def three_neurons():
-    """A network that computes the same, point by point."""
-    network = MLP(2, [3])
-    for neuron, weights, bias in zip(
-        network.layers[0].neurons, ([-4, 0], [4, 0], [0, 8]), (2, -2, -4.8), strict=True
-    ):
-        neuron.w[0].data, neuron.w[1].data, neuron.b.data = *map(float, weights), float(bias)
-    return network
-
-
-@pytest.mark.parametrize("predict", [thirds, three_neurons(), lambda p: thirds(np.array([p]))[0]])
+@pytest.mark.parametrize("predict", [thirds, lambda p: thirds(np.array([p]))[0]])
 def test_each_region_has_the_colour_of_the_class_with_the_largest_score(predict):
     points, found = grid_of(decision_boundary(predict, CORNERS, [0, 1, 2, 2]))
     scores = thirds(points)

@@ -98,15 +98,6 @@ def test_frames_hold_the_losses_and_accuracies_of_both_sets():
     assert data["low"][0] < 0 < 2 < data["high"][0]  # the rectangle contains all points
 
 
-def test_recording_leaves_the_model_alone():
-    network = MLP(2, [3, 1])
-    network([Value(1.0), Value(2.0)]).backward()
-    before = [(p.data, p.grad) for p in network.parameters()]
-    plot.animate(network, X, Y).record()
-    assert [(p.data, p.grad) for p in network.parameters()] == before
-    assert network([1.0, 2.0])._prev
-
-
 def test_a_loss_that_is_not_finite_is_unknown_and_scores_that_are_nan_are_refused():
     history = plot.animate(lambda P: P[:, 0], X, Y)
     for loss in (np.nan, np.inf, Value(2.0), np.float64(3.0)):

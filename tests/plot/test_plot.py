@@ -1,9 +1,5 @@
 """What holds for every figure: the axes it is drawn on, Matplotlib's state, and its file."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import matplotlib
 import pytest
 from colours import contrast
@@ -74,17 +70,6 @@ def test_classes_are_drawn_in_different_colours_with_a_border_that_is_seen(theme
     for fill, shade in zip(fills, map(to_hex, class_shades(theme)), strict=True):
         assert max(contrast(fill, shade), contrast(LIGHT["ink"], shade)) > 2.5
         assert contrast(theme["ink"], shade) >= 4.5
-
-
-@pytest.mark.slow
-def test_neither_pyplot_nor_the_graphviz_library_is_loaded():
-    root = Path(__file__).parents[2]
-    program = (
-        "import sys; from micrograd.plot import training_figure;"
-        "training_figure(lambda X: X[:, 0], [[0, 0], [1, 1]], [0, 1], [1.0]);"
-        "sys.exit(any(name in sys.modules for name in ('matplotlib.pyplot', 'pygraphviz')))"
-    )
-    assert subprocess.run([sys.executable, "-c", program], cwd=root, check=False).returncode == 0
 
 
 def test_colours_follow_the_ground_of_a_given_figure():
