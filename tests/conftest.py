@@ -38,9 +38,14 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Skips slow tests without --slow, and without llvmlite the doctests that make machine code."""
+    """Skips slow tests without --slow, and without llvmlite the doctests that make machine code.
+
+    All tests in a browser are slow.
+    """
     has_llvm = importlib.util.find_spec("llvmlite")
     for item in items:
+        if "chromium" in getattr(item, "fixturenames", ()):
+            item.add_marker("slow")  # a page takes a second to open
         if item.get_closest_marker("slow") and not config.option.slow:
             item.add_marker(pytest.mark.skip(reason=SLOW))
         if not has_llvm and isinstance(item, pytest.DoctestItem) and "llvm" in item.name:

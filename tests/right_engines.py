@@ -65,6 +65,8 @@ FREEING = {
 
 ENGINES = {
     "as in the lecture": (RIGHT, ()),
+    "a derivative of 1 where relu begins": (edited(("(out.data > 0)", "(self.data >= 0)")), ()),
+    "operands in a set": (edited(("tuple(_children)", "set(_children)")), ()),
     **{what: (edited(*edits), ()) for what, edits in FREEING.items()},
     "requires_grad=True is needed": (ON_DEMAND, ()),
     "training at the top level": (RIGHT + NOISE, ()),
@@ -107,10 +109,6 @@ ENGINES = {
     ),
     "data of float32": (
         edited(("self.data = data", "self.data = np.float32(data)"),
-               ("import math", "import math\nimport numpy as np")), (),
-    ),
-    "data of float64": (
-        edited(("self.data = data", "self.data = np.float64(data)"),
                ("import math", "import math\nimport numpy as np")), (),
     ),
     "arrays without dimensions": (
@@ -156,10 +154,6 @@ ENGINES = {
         edited(("def __add__(self, other):", "def __add__(self, other: Value | float) -> Value:"),
                ("def backward(self):", "def backward(self: Value) -> None:")), (),
     ),
-    "annotations that are not evaluated": (
-        "from __future__ import annotations\n" + RIGHT
-        + "\n    def plus(self, other: NoSuchName) -> Value:\n        return self + other\n", (),
-    ),
     "other names, which are found": (OTHER_NAMES, ()),
     "no truth, no text, no length": (
         RIGHT + "\n    def __bool__(self):\n        raise TypeError('no truth')\n"
@@ -168,9 +162,6 @@ ENGINES = {
     ),
     "attributes for everything": (
         RIGHT + "\n    def __getattr__(self, name):\n        return 1.0\n", (),
-    ),
-    "a class that says it is a float": (
-        RIGHT + "\n    @property\n    def __class__(self):\n        return float\n", (),
     ),
     "an operator that adds in place": (
         RIGHT + "\n    def __iadd__(self, other):\n        self.data += other\n"

@@ -13,21 +13,19 @@ import sys
 import tarfile
 import venv
 from pathlib import Path
-from zipfile import ZipFile
 
 import firefox
 import pytest
 from browser import violations
 from demo_scripts import DEMOS
-from sampling import thinned
-from wrong_engines import MISTAKES, RIGHT, class_of
+from wrong_engines import MISTAKES
 
 import micrograd.course
 from micrograd.course import build
 from micrograd.course import tasks as course_tasks
 from micrograd.course.answers import ANSWERS, edited
-from micrograd.grade import RULES, drawing
-from micrograd.texts import FOLDER, texts_of
+from micrograd.grade import RULES
+from micrograd.texts import texts_of
 
 PARTS = Path(micrograd.course.__path__[0])
 CHAPTERS = list(ANSWERS)
@@ -73,14 +71,6 @@ def test_every_chapter_and_every_rule_has_its_texts(texts, tasks):
     browserless = {"syntax", "twice", "kept", "freed", "depth", "memory"}
     browserless |= {"module", "package", "shadows"}
     assert {f"rule.{rule}" for rule in RULES.keys() - browserless} <= texts.keys()
-
-
-def test_texts_of_ones_own_are_in_the_file_for_what_it_shows_later(builder, tmp_path):
-    own = tmp_path / "own.toml"
-    own.write_text('[grade]\n"chain.what" = "Og"\n')
-    for language, found in (("xx", own.read_bytes()), ("en", (FOLDER / "en.toml").read_bytes())):
-        with ZipFile(io.BytesIO(builder.zipped(None, language, own))) as files:
-            assert files.read(f"micrograd/texts/{language}.toml") == found
 
 
 # ---- The builder
@@ -217,41 +207,6 @@ def test_a_wrong_answer_is_named_at_its_first_wrong_number(
         assert getattr(finding, part) or texts[f"rule.{rule}.{part}"]
 
 
-def test_what_is_right_already_is_said(tasks, texts):
-    text = program_of("value", texts, ANSWERS["value"][:1])  # __init__ is finished
-    finding = finding_in(tasks, "value", text)
-    assert finding.done == ("a new Value has _prev", "a new Value has _op")
-    sum_too = text.replace("other.data)", 'other.data, (self, other), "+")')
-    finding = finding_in(tasks, "value", sum_too)
-    assert finding.done[2:] == ("+ keeps its operands and its operation",)
-    assert finding.method == "Value.__mul__"
-    by_hand = edited(
-        program_of("byhand", texts, ANSWERS["byhand"]), [("    d.grad = e.grad\n", "")]
-    )
-    assert finding_in(tasks, "byhand", by_hand).done == ("L.grad", "e.grad", "f.grad")
-
-
-def test_too_large_a_rate_is_named(tasks):
-    kind = class_of(RIGHT)
-    names = {"Value": kind, "model": lambda x: kind(-1.0), "X": [[0.0, 1.0]], "y": [1]}
-    for losses, rule in (
-        ([3.0, 5.0, 2.0, 6.0], "boundary-rate"),
-        ([8.0, 4.0, 4.0, 4.0], "boundary-rate"),  # stuck
-        ([3.0, 2.9, 2.8], "boundary"),
-    ):
-        tasks.TRAINED.update(rate=9.0, losses=losses)
-        assert tasks.first_finding("boundary", names, print).rule == rule
-    tasks.TRAINED.clear()
-
-
-def test_a_mistake_is_drawn_beside_the_right_numbers():
-    program = "a = Value(2.0); b = a * a; c = b * a; c.backward()"
-    picture = drawing(program, {"b": {"grad": 9.0}}).pipe(encoding="utf-8")
-    assert ">9<" in picture
-    assert ">12<" in picture
-    assert drawing("x = 1", {}) is None
-
-
 def test_without_a_class_the_course_says_so(tasks):
     assert tasks.first_finding("order", {}, print).rule == "name"
     assert tasks.first_finding("order", {"Value": 3}, print).found == "Value is 3"
@@ -259,24 +214,7 @@ def test_without_a_class_the_course_says_so(tasks):
     assert tasks.first_finding("order", ours, print).rule == "ours"
 
 
-# Mistakes in the class, and the first wrong number they make, if the program gets so far.
-CLASSIC = {
-    "= instead of +=": "a.grad", "no _backward for *": "b.grad", "no return in +": "",
-    "chain rule left out in *": "b.grad", "derivatives of * swapped": "b.grad",
-    "tanh squared forgotten": "a.grad", "gradient is a Value": "", "(self,) of \"+\"": "b.grad",
-    "no seed": "a.grad", "order not reversed": "b.grad", "preorder": "a.grad",
-    "no visited set": "a.grad", "equality of data": "b.grad", "constants not wrapped in *": "",
-    "__rsub__ unswapped": "b.data", "sum instead of product": "c.data", "no backward": "",
-}  # fmt: skip
 BY_NAME = {mistake.name: mistake for mistake in MISTAKES}
-
-
-@pytest.mark.parametrize("name", thinned(CLASSIC, 3))
-def test_a_classic_mistake_is_named_at_its_first_wrong_number(name, tasks):
-    finding = tasks.first_finding("neuron", {"Value": class_of(BY_NAME[name].source)}, print)
-    assert (finding.rule, finding.number) == (BY_NAME[name].rule, CLASSIC[name])
-    assert finding.what
-    assert finding.how
 
 
 # ---- The page
@@ -668,32 +606,6 @@ def test_nothing_is_wider_than_the_window(opened, page_file, width):
             ".map((x) => parseFloat(getComputedStyle(x).fontSize))"
         )
         assert min(sizes) >= 11
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
-def test_line_hint_and_solution_are_seen_together(opened, page_file, width, height):
-    with opened(page_file, width=width, height=height, offline=True) as page:
-        learner = Learner(page)
-        for chapter in CHAPTERS:
-            learner.press("Start here")
-            learner.wait()
-            learner.run()
-            for _ in range(3):
-                learner.press("Hint")
-            seen = [learner.page.locator("#verdict .hints li").last]
-            if chapter not in ("backward", "boundary"):  # there, the line is one of several
-                seen.append(page.locator(".CodeMirror .marked").last)
-            for place in seen:
-                box = place.bounding_box()
-                assert box["y"] >= 0, chapter
-                assert box["y"] + min(box["height"], 60) <= height, chapter
-            learner.press("Solution")
-            box = page.get_by_text("One solution of this chapter:").bounding_box()
-            assert 0 <= box["y"] <= height - 40, chapter
-            if chapter != CHAPTERS[-1]:
-                learner.press("Next chapter")
-                learner.wait()
 
 
 # ---- Another browser

@@ -1,12 +1,10 @@
 """The scripts that follow articles: they print the articles' numbers, and ours are the same."""
 
-import gc
 import html
 import json
 import random
 import re
 import struct
-from functools import partial
 from itertools import product
 
 import numpy as np
@@ -14,7 +12,6 @@ import pytest
 from demo_scripts import DEMOS, load, rows_of, run, striped_images
 from sampling import thinned
 
-from micrograd.derivatives import count_passes
 from micrograd.nn import MLP
 
 SVG, PNG = b"<?xml", b"\x89PNG"
@@ -95,13 +92,6 @@ def test_from_graphs_to_digits(tmp_path):
     ]
     assert re.search(r"^f +63 +15 +32 +1$", out, re.M)
     assert pictures(tmp_path) == VIEWS | {"digits.png"}
-
-
-@pytest.mark.slow
-def test_without_scikit_learn_the_graphs_are_drawn(tmp_path):
-    out = run(tmp_path, "graphs_to_digits", without=["sklearn"])
-    assert "pip install scikit-learn" in out
-    assert pictures(tmp_path) == VIEWS
 
 
 @pytest.mark.slow
@@ -187,41 +177,6 @@ def test_the_compiled_run_of_the_original_is_the_eager_one():
 # ---- graphs to digits
 
 
-def test_tangents_and_gradients_of_every_node():
-    demo = load("graphs_to_digits")
-    nodes = demo.graph()
-    assert "".join(nodes) == "xyabcdef"
-    assert [node.data for node in nodes.values()] == [2, 3, 4, 6, 9, 12, 45, 63]
-    assert list(demo.tangents(nodes, "x").values()) == [1, 0, 4, 3, 0, 12, 0, 15]
-    assert list(demo.tangents(nodes, "y").values()) == [0, 1, 0, 2, 6, 0, 30, 32]
-    assert list(demo.gradients(nodes).values()) == [15, 32, 3, 1, 5, 1, 1, 1]
-    counts = count_passes(nodes["f"], [nodes["x"], nodes["y"]])
-    assert (counts.inputs, counts.outputs) == (2, 1)
-
-
-@pytest.mark.parametrize(("x", "y"), [(2.0, 3.0), (-1.5, 0.25), (0.0, 0.0)])
-def test_both_modes_agree_with_pencil_and_paper(x, y):
-    demo = load("graphs_to_digits")
-    nodes = demo.graph(x, y)
-    reverse = demo.gradients(nodes)
-    assert nodes["f"].data == pytest.approx(3 * x**2 + x * y + 5 * y**2, rel=1e-14)
-    for variable, by_hand in (("x", 6 * x + y), ("y", x + 10 * y)):
-        assert demo.tangents(nodes, variable)["f"] == pytest.approx(by_hand, rel=1e-14)
-        assert reverse[variable] == pytest.approx(by_hand, rel=1e-14)
-
-
-def test_both_modes_are_drawn(tmp_path, capsys):
-    load("graphs_to_digits").modes(tmp_path)
-    forward, reverse = (texts_of(tmp_path / f"{x}.svg") for x in ("forward", "reverse"))
-    assert (forward.count("|tangent|"), reverse.count("|grad|")) == (9, 9)
-    for products, picture in (
-        ({"4 × 1 = 4", "3 × 4 = 12", "2 × 0 = 0", "1 × 15 = 15"}, forward),
-        ({"4 × 3 = 12", "3 × 1 = 3", "2 × 1 = 2", "6 × 5 = 30"}, reverse),
-    ):
-        parts = [re.sub(r" [×=] ", r"|\g<0>|", product) for product in products]
-        assert all(f"|{product}|" in picture for product in parts)
-
-
 @pytest.mark.parametrize("size", [64, 100, 640])  # 100 leaves a rest of 40
 def test_gradients_of_mini_batches_are_those_of_the_formula(size):
     demo = load("graphs_to_digits")
@@ -237,48 +192,7 @@ def test_gradients_of_mini_batches_are_those_of_the_formula(size):
     assert losses[-1] <= losses[0]
 
 
-def test_three_views_show_fewer_and_fewer_boxes():
-    pictures = load("graphs_to_digits").views()
-    assert list(pictures) == ["ops", "neurons", "layers", "network"]
-    drawn = {name: picture.pipe(encoding="utf-8") for name, picture in pictures.items()}
-    boxes = [drawn[name].count('class="node"') for name in ("ops", "neurons", "layers")]
-    assert boxes == sorted(boxes, reverse=True)
-    assert len(set(boxes)) == 3
-    assert drawn["network"].count('class="edge"') == 2 * 3 + 3 * 2 + 2 * 1
-
-
-def test_ctrl_c_keeps_what_was_learned(monkeypatch, capsys):
-    demo = load("graphs_to_digits")
-    fit, calls = demo.fit, iter(range(2))
-
-    def press_ctrl_c(step, mean):
-        if next(calls, None) is None:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(demo, "fit", partial(fit, on_step=press_ctrl_c))
-    model = demo.classifier(sizes=(36, 8, 10))
-    training, test = striped_images(600, side=6), striped_images(30, side=6)
-    logits, results = demo.learn(model, training, test, epochs=9, size=300)  # 2 steps in each
-    assert len(results) == 1
-    assert logits.shape == (30, 10)
-    assert "stopped after 1 of 2 steps" in capsys.readouterr().err
-
-
 # ---- the static graph
-
-
-@pytest.mark.slow
-def test_gradient_descent_ends_where_the_normal_equations_do():
-    demo = load("static_graph")
-    X, y = demo.points()
-    assert X.shape == (100, 5)
-    solution = demo.normal_equations(X, y)
-    assert 0.04 < np.std(y - X @ solution) < 0.06
-    history = demo.gradient_descent(X, y)
-    assert history.shape == (301, 5)
-    assert abs(history[-1] - solution).max() <= 1e-12
-    distance = np.linalg.norm(history - solution, axis=1)
-    assert np.all(distance[1:50] <= distance[:49] * demo.contraction(X) * (1 + 1e-9))
 
 
 @pytest.mark.parametrize(
@@ -294,10 +208,6 @@ def test_gradients_of_cross_entropy_are_p_minus_y(function, shapes):
     for name, expected in formula.items():
         np.testing.assert_allclose(engine[name], expected, rtol=0, atol=1e-12)
         assert np.all(expected != 0)
-
-
-def test_gradients_of_cross_entropy_far_out():
-    assert load("static_graph").far_out() == [1, 1, -1]
 
 
 @pytest.mark.parametrize("loss_of", thinned(["compiled", "eager"], 2))
@@ -367,34 +277,6 @@ def test_size_and_memory_of_a_chain():
     graph_bytes, backward_bytes = zip(*map(demo.memory, (500, 2000, 8000)), strict=True)
     assert demo.slope((500, 2000, 8000), graph_bytes) == pytest.approx(1, abs=0.1)
     assert all(0 < b < g for b, g in zip(backward_bytes, graph_bytes, strict=True))
-
-
-def test_slope_is_the_exponent_of_a_power_law():
-    sizes = np.array([10.0, 100.0, 5000.0])
-    assert load("orders_and_cost").slope(sizes, 3 * sizes**1.5) == pytest.approx(1.5, rel=1e-12)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("collector", [True, False])
-def test_the_collector_is_left_as_it_was(collector, monkeypatch):
-    demo = load("orders_and_cost")
-    during = []
-    seconds = demo.seconds
-    monkeypatch.setattr(demo, "seconds", lambda n: (during.append(gc.isenabled()), seconds(n))[1])
-    before = gc.isenabled()
-    try:
-        gc.enable() if collector else gc.disable()
-        size, forward, backward, graph, beside = demo.measure(50_001)
-        assert gc.isenabled() == collector
-        monkeypatch.setattr(demo, "seconds", lambda n: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            demo.measure(50_001)
-        assert gc.isenabled() == collector
-    finally:
-        gc.enable() if before else gc.disable()
-    assert during == [False] * 3
-    assert size == 50_001 + 2 * 50_000
-    assert min(forward, backward, graph, beside) > 0
 
 
 if __name__ == "__main__":

@@ -35,10 +35,6 @@ def demo():
     return load("break_it")
 
 
-def test_there_are_five_lessons(demo):
-    assert len(demo.LESSONS) == len(NUMBERS) == 5
-
-
 @pytest.mark.parametrize("i", range(5))
 def test_right_and_wrong_numbers(demo, i):
     lesson, (expected, changed) = demo.LESSONS[i], NUMBERS[i]
@@ -63,38 +59,12 @@ def test_a_variation_is_ten_lines_with_the_right_line_beside_the_wrong_one(demo,
     assert "right:" not in lesson.question()
 
 
-@pytest.mark.parametrize("i", range(5))
-def test_the_right_line_repairs_the_engine(demo, i):
-    # The class is built again from its source, with right lines in place of wrong ones.
-    lesson, (expected, _) = demo.LESSONS[i], NUMBERS[i]
-    path = DEMOS / "break_it.py"
-    source = path.read_text(encoding="utf-8")
-    for wrong, right in lesson.lines():
-        assert source.count(f"{wrong}  # right: {right}\n") == 1
-        source = source.replace(f"{wrong}  # right: {right}\n", f"{right}\n")
-    source = source.replace("import Value,", "import Value, topological_order,")
-    repaired = {"__name__": "repaired"}
-    module = type(sys)("repaired")
-    sys.modules["repaired"] = module  # where dataclasses look up annotations
-    try:
-        exec(compile(source, str(path), "exec"), repaired)
-    finally:
-        del sys.modules["repaired"]
-    again = repaired["LESSONS"][i]
-    assert again.example(again.wrong)[0] == expected
-
-
 def test_pictures_show_both_graphs(demo):
     for lesson in demo.LESSONS:
         svg = lesson.picture().pipe(encoding="utf-8")
         assert ">right<" in svg
         assert ">wrong<" in svg
-    *_, swapped, as_set = demo.LESSONS
-    first_operands = [
-        line.split()[0] for line in swapped.picture().source.splitlines() if ":p0:" in line
-    ]
-    assert first_operands == ["v0", "v3"]  # wrong: a comes first; right: the number does
-    assert as_set.picture().source.count("->") == 3
+    assert demo.LESSONS[-1].picture().source.count("->") == 2 + 1  # a set holds a number once
 
 
 def run(folder, *options):
@@ -142,10 +112,3 @@ def test_out_is_a_folder_of_pictures(tmp_path):
     assert process.returncode == 0, process.stderr
     names = sorted(path.name for path in (tmp_path / "new" / "pictures").iterdir())
     assert names == [f"{i}.svg" for i in range(1, 6)]
-
-
-def test_out_that_is_a_file_is_refused(tmp_path):
-    (tmp_path / "taken").write_text("", encoding="utf-8")
-    process = run(tmp_path, "--out", "taken")
-    assert process.returncode == 2
-    assert "cannot write into taken: File exists" in process.stderr

@@ -1,7 +1,5 @@
 """The demo as a user runs it: in a process and a folder of its own."""
 
-import base64
-import json
 import os
 import random
 import re
@@ -14,7 +12,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from demo_scripts import interrupted
-from PIL import Image
 from sampling import thinned
 
 ROOT = Path(__file__).parents[2]
@@ -81,24 +78,6 @@ def test_three_classes_are_learned_and_drawn(tmp_path, data):
     assert assert_drawn(run(tmp_path, *arguments), "decision_boundary.png", 30) >= 80
 
 
-@pytest.mark.slow
-def test_a_file_with_three_classes_is_learned_and_drawn(tmp_path):
-    rows = [f"{i},{i % 5},{'abc'[i // 10]}" for i in range(30)]
-    (tmp_path / "points.csv").write_text("\n".join(rows))
-    result = run(tmp_path, "--data", "points.csv", "--hidden", "4", "--steps", "40")
-    assert assert_drawn(result, "decision_boundary.png", 30) >= 90
-
-
-@pytest.mark.slow
-def test_eager_training_prints_the_same(tmp_path):
-    arguments = ["--data", "circles", *SMALL, "--steps", "15"]
-    eager, compiled = run(tmp_path, *arguments, "--eager"), run(tmp_path, *arguments)
-    assert_drawn(eager, "decision_boundary.png", 20)
-    assert eager.stdout == compiled.stdout
-    shown = [re.findall(r"loss .*%", result.stderr)[-1] for result in (eager, compiled)]
-    assert shown[0] == shown[1]
-
-
 @pytest.mark.parametrize("data", thinned(["moons", "spirals"], 2))
 def test_eager_and_compiled_training_have_the_same_losses(data):
     demo = SimpleNamespace(**runpy.run_path(str(DEMO)))
@@ -120,8 +99,10 @@ def test_eager_and_compiled_training_have_the_same_losses(data):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", [[], ["--eager"]])
-@pytest.mark.parametrize(("name", "start"), [("a.gif", b"GIF89a"), ("a.HTML", b"<!doctype html>")])
+@pytest.mark.parametrize(
+    ("name", "start", "mode"),
+    [("a.gif", b"GIF89a", []), ("a.HTML", b"<!doctype html>", ["--eager"])],
+)
 def test_the_training_is_animated_as_well(tmp_path, name, start, mode):
     plain = run(tmp_path, *SMALL, "--steps", "3", "--out", "plain.png", *mode)
     result = run(tmp_path, *SMALL, "--steps", "3", "--out", "still.png", "--animate", name, *mode)
@@ -130,35 +111,6 @@ def test_the_training_is_animated_as_well(tmp_path, name, start, mode):
     assert result.stdout.splitlines()[1:] == [plain.stdout.strip().replace("plain", "still")]
     assert (tmp_path / name).read_bytes().startswith(start)
     assert (tmp_path / "still.png").read_bytes() == (tmp_path / "plain.png").read_bytes()
-
-
-@pytest.mark.slow
-def test_pictures_can_be_dark(tmp_path):
-    run(tmp_path, *SMALL, "--steps", "1", "--out", "a.png", "--animate", "a.gif", "--dark")
-    for name in ("a.png", "a.gif"):
-        with Image.open(tmp_path / name) as picture:
-            assert max(picture.convert("RGB").getpixel((0, 0))) < 64
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("mode", thinned([[], ["--eager"]], 2))
-def test_the_last_frame_has_its_loss_and_gradients(tmp_path, mode):
-    run(tmp_path, *SMALL, "--steps", "3", "--animate", "a.html", *mode)
-    page = (tmp_path / "a.html").read_text()
-    data = re.search(r'type="application/json" id="data">(.*?)</script>', page)[1]
-    recorded = json.loads(data)["run"]
-    assert recorded["steps"] == [0, 1, 2, 3]
-    assert None not in recorded["training"]["loss"]
-    assert recorded["hasGradients"] == [True] * 4
-    gradients = np.frombuffer(base64.b64decode(recorded["gradients"]), "<i2").reshape(4, -1)
-    assert gradients.any(axis=1).all()
-    assert recorded["sizes"] == [2, 4, 1]
-    assert "maps" in recorded
-
-
-@pytest.mark.slow
-def test_an_untrained_network_is_drawn(tmp_path):
-    assert_drawn(run(tmp_path, *SMALL, "--steps", "0"), "decision_boundary.png", 20)
 
 
 @pytest.mark.slow

@@ -49,13 +49,6 @@ def test_digits_prints_every_split_and_their_mean(tmp_path):
     assert sum(confusion_of(out)) == 3 * 360
 
 
-@pytest.mark.slow
-def test_digits_draws_predictions(tmp_path):
-    pytest.importorskip("sklearn")
-    run(tmp_path, "digits", "--images", "20", "--epochs", "1", "--out", "digits.png")
-    assert (tmp_path / "digits.png").read_bytes().startswith(b"\x89PNG")
-
-
 def rows_of_accuracies(out):
     return re.findall(r"^ *([a-z]+(?: \d)?) +[\d.]+% +[\d.]+% +[+-][\d.]+%$", out, re.M)
 
@@ -114,42 +107,6 @@ def test_straight_lines_do_as_well_as_the_best_polygon_found_by_trial(lines):
     assert demo.straight_line_accuracy(lines) == pytest.approx(best, abs=2e-3)
 
 
-@pytest.mark.parametrize("lines", [1, 2, 5, 9])  # those of 3 and 4 sides do not fit
-def test_half_of_the_border_of_the_best_polygon_is_inside_the_circle(lines):
-    side = np.sqrt(2 * np.pi)  # of the square, for a circle of radius 1
-    slant = np.tan(np.pi / lines)
-    r = np.sqrt(1 - (side / 4) ** 2) if lines < 3 else 2 / np.sqrt(4 + slant**2)
-    area = {1: side * (side / 2 + r), 2: side * 2 * r}.get(lines, lines * r * r * slant)
-    outside = lines * (np.arccos(r) - r * np.sqrt(1 - r * r))  # what the lines cut off
-    right = 1 - (area - (np.pi - outside) + outside) / side**2
-    assert load("circle").straight_line_accuracy(lines) == pytest.approx(right, abs=1e-4)
-
-
-def test_the_points_of_the_circle_are_in_balance_and_half_of_the_area_is_inside():
-    demo = load("circle")
-    X, y = demo.discs(100)
-    assert y.count(1) == 50
-    assert [int(np.hypot(*x) < demo.RADIUS) for x in X] == y
-    assert np.pi * demo.RADIUS**2 == pytest.approx(demo.SIDE**2 / 2)
-
-
-@pytest.mark.slow
-def test_one_neuron_cannot_enclose_the_circle_and_four_can():
-    demo = load("circle")
-    networks = demo.networks_before_training(4)
-    training, validation = demo.discs(200, seed=0), demo.discs(200, seed=1)
-    history = demo.train(networks, training, validation, epochs=40)
-    assert len(history) == 41
-    assert history[0].weights != history[-1].weights
-    assert history[-1].weights == [network.state_dict() for network in networks]
-    losses, right = demo.loss_and_accuracy(
-        demo.compiled_outputs(networks)(training[0]), training[1]
-    )
-    np.testing.assert_array_equal(history[-1].curves[:, [0, 2]], np.transpose([losses, right]))
-    reached = history[-1].curves[:, 3]
-    assert reached[0] < 0.75 < 0.9 < reached[3]
-
-
 def test_networks_that_learn_together_learn_as_they_would_alone():
     demo = load("circle")
     networks, alone = demo.networks_before_training(3), demo.networks_before_training(3)[2]
@@ -204,25 +161,6 @@ def test_panels_show_the_last_boundaries_the_circle_and_the_accuracies():
     assert texts == ["class 0, outside", "class 1, inside", "the circle"]
 
 
-def line_at(demo, x1):
-    """The weights of one neuron whose line is at this x1, as an Epoch."""
-    (network,) = demo.networks_before_training(1)
-    weights = dict(zip(network.state_dict(), (1, 0, -x1, -1, 0.5), strict=True))
-    return demo.Epoch([weights], np.array([[0.0, 0.0, x1, x1]]))
-
-
-def test_a_line_that_left_the_square_is_shown_in_the_last_epoch_inside():
-    demo = load("circle")
-    history = [line_at(demo, x1) for x1 in (0.2, 0.4, 0.6, 1.5, 1.25)]
-    (ax,) = demo.draw_panels(history, *demo.discs(20)).axes
-    np.testing.assert_allclose(drawn_boundary(ax)[:, 0], 0.6, atol=1e-3)
-    assert ax.get_title() == "1 neuron: 60.0% right in epoch 2"
-    (ax,) = demo.draw_panels(history[:3], *demo.discs(20)).axes
-    assert ax.get_title() == "1 neuron: 60.0% right"
-    (ax,) = demo.draw_panels(history[3:], *demo.discs(20)).axes
-    assert ax.get_title() == "1 neuron: 125.0% right"  # it is outside all the time
-
-
 def test_the_animation_of_the_circle_has_every_epoch_and_both_sets():
     demo = load("circle")
     training, validation = demo.discs(30, seed=0), demo.discs(30, seed=1)
@@ -240,7 +178,7 @@ def test_the_animation_of_the_circle_has_every_epoch_and_both_sets():
     assert np.allclose(np.hypot(*run.scene.line.T), demo.RADIUS)
 
 
-@pytest.mark.parametrize(("calls", "epochs_run"), [(0, 0), (2, 0), (3, 0), (6, 2), (7, 2)])
+@pytest.mark.parametrize(("calls", "epochs_run"), [(0, 0), (6, 2)])
 def test_ctrl_c_keeps_the_circles_learned_so_far(calls, epochs_run, monkeypatch, capsys):
     demo = load("circle")
     points = demo.discs(20)
@@ -311,32 +249,6 @@ def test_gradients_of_the_digits_are_those_of_arrays(digits):
     assert np.abs(gradients[0]).max() > 0.1
 
 
-@pytest.mark.slow
-def test_the_digits_are_learned_alike_eager_compiled_and_in_arrays(digits):
-    (X, y), (X_validation, _) = digits.images(n_training=45)
-    model = digits.classifier()
-    optimizer, backward, losses = adam(model), backward_in_numpy(model), [[]]
-    order = np.random.default_rng([0, 0]).permutation(45)
-    for part in (order[:20], order[20:40], order[40:]):
-        optimizer.zero_grad()
-        losses[0].append(backward(X[part], y[part]))
-        optimizer.step()
-    models = [model]
-    for compiled in (False, True):
-        models.append(model := digits.classifier())
-        loss = digits.loss_of(model, compiled)
-        losses.append(fit(loss, X, y, adam(model), steps=3, batch_size=digits.BATCH))
-    logits = [
-        [[getattr(z, "data", z) for z in scores] for scores in predict(X_validation[:10])]
-        for model in models
-        for predict in (digits.eager_logits(model), digits.compiled_logits(model))
-    ]
-    for i in (1, 2):
-        assert losses[0] == pytest.approx(losses[i], rel=1e-9)
-    for found in logits[1:]:
-        np.testing.assert_allclose(logits[0], found, rtol=0, atol=1e-9)
-
-
 def test_the_classifier_learns_the_digits(digits):
     (X, y), (X_validation, y_validation) = digits.images()
     assert X.shape == (1437, 64)
@@ -348,17 +260,8 @@ def test_the_classifier_learns_the_digits(digits):
     assert accuracy(digits.compiled_logits(model)(X_validation), y_validation) > 0.9
 
 
-def test_splits_have_other_images_to_validate(digits):
-    (_, (first, _)), (_, (second, _)) = (digits.images(seed=seed) for seed in (0, 1))
-    assert not np.array_equal(first, second)
-    assert digits.images(20)[0][0].shape == (20, 64)
-    assert np.array_equal(digits.images(20)[1][0], first)
-
-
-@pytest.mark.parametrize(
-    ("n", "shown", "places"), [(13, 13, 20), pytest.param(75, 60, 60, marks=pytest.mark.slow)]
-)
-def test_the_picture_names_predicted_digits_and_marks_wrong_ones(n, shown, places):
+def test_the_picture_names_predicted_digits_and_marks_wrong_ones():
+    n, shown, places = 13, 13, 20
     X, y = striped_images(n, side=8)
     predicted = np.where(np.arange(n) == 4, 7, y)
     figure = load("digits").draw(X, y, np.eye(10)[predicted])

@@ -157,12 +157,6 @@ def test_an_operation_is_added_as_contributing_says(monkeypatch):
         assert (y.data, a.grad) == (row.reference(x), 2 * x)
 
 
-def test_the_workflow_for_github_is_valid_and_runs_the_checks_of_pytest():
-    """Its first steps need GitHub and an index; test_other_graders.py runs the last one."""
-    *_, install, run = re.findall(r"run: (.*)", block("name: grade"))
-    assert (install, run) == ("pip install pytest PACKAGE", "pytest --micrograd my_engine.py")
-
-
 SUM = """
 def test_sum():
     a = Value(1.0)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from pictures import arrows, inputs, names, picture
 
-from micrograd import Value, draw_dot, mermaid, no_grad, topological_order, values
+from micrograd import Value, draw_dot, mermaid, topological_order, values
 from micrograd.core.origin import origin
 from micrograd.draw.formulas import number
 from micrograd.draw.graph import at_level, graph
-from micrograd.nn import MLP, Linear
+from micrograd.nn import Linear
 
 
 def regression():
@@ -56,14 +56,6 @@ def test_cards_show_shapes_of_data_and_gradients():
     dot = draw_dot(before, **looks)
     assert re.findall(r">(\(\d+ × \d+\))<", dot.source).count("(64 × 2)") == 1
     assert "no gradients yet: call backward()" in dot.source
-
-
-def test_a_large_graph_of_arrays_is_drawn_by_arrays():
-    given = regression()
-    dot = draw_dot(given["L"], names=given)
-    assert "drawn array by array: level=" in dot.source
-    assert dot.source.count("[label=<") < 10
-    assert draw_dot(given["L"], names=given, level="op").source.count("[label=<") > 500
 
 
 def test_plain_numbers_and_plain_arrays_are_constants():
@@ -121,16 +113,10 @@ def test_a_view_has_a_box_behind_that_of_its_array():
 
 PRODUCTS = [  # of a 3 x 3 matrix A and a 2 x 3 matrix B
     (lambda A, B: A @ B.T, "Bᵀ", "∂L/∂P · B   (3 × 2) (2 × 3)", "Aᵀ · ∂L/∂P   (3 × 3) (3 × 2)"),
-    (lambda A, B: A[1:, :2] @ B, "A[1:, :2]", "∂L/∂P · Bᵀ   (2 × 3) (3 × 2)",
-     "A[1:, :2]ᵀ · ∂L/∂P   (2 × 2) (2 × 3)"),
     (lambda A, B: B.reshape(3, 2) @ A[1:], "B.reshape(3, 2)", "∂L/∂P · A[1:]ᵀ   (3 × 3) (3 × 2)",
      "B.reshape(3, 2)ᵀ · ∂L/∂P   (2 × 3) (3 × 3)"),
-    (lambda A, B: A[::2] @ B.T, "A[…]", "∂L/∂P · B   (2 × 2) (2 × 3)",
-     "A[…]ᵀ · ∂L/∂P   (3 × 2) (2 × 2)"),
     (lambda A, B: B[0] @ A, "B[0]", "∂L/∂P · Aᵀ   (1 × 3) (3 × 3)",
      "B[0]ᵀ · ∂L/∂P   (3 × 1) (1 × 3)"),
-    (lambda A, B: A @ B[:1].reshape(3), "B[0]", "∂L/∂P · B[0]ᵀ   (3 × 1) (1 × 3)",
-     "Aᵀ · ∂L/∂P   (3 × 3) (3 × 1)"),
     (lambda A, B: np.concatenate([A[:1], B]) @ np.ones(3), "concatenate",
      "∂L/∂P · c1ᵀ   (3 × 1) (1 × 3)"),
     (lambda A, B: [[1.0, 2.0]] @ B, "B", "c0ᵀ · ∂L/∂P   (2 × 1) (1 × 3)"),
@@ -163,25 +149,6 @@ def test_an_element_that_was_replaced_is_not_hidden():
     b[0] = other * other
     assert arrows(b.sum(), names={"a": a, "b": b}, level="array") == [
         ("other", "2 operations b"), ("a", "2 operations b"), ("2 operations b", "sum"),
-    ]  # fmt: skip
-
-
-def test_a_batch_through_a_model_has_a_box_for_its_parameters():
-    model = MLP(2, [3, 1])
-    out = model(np.ones((5, 2)))
-    given = {"level": "array", "names": {"out": out, "model": model}}
-    pairs = {*arrows(((out - 1.0) ** 2).mean(), **given)}
-    [(inside, _)] = [pair for pair in pairs if pair[1] == "−" and pair[0] != "1"]
-    assert inside.endswith(" operations out")
-    assert {("13 parameters", inside), ("10 inputs", inside)} < pairs
-
-
-def test_values_between_arrays_keep_their_nodes():
-    a = values([1.0, 2.0])
-    s = a.sum()
-    t = s * 3.0
-    assert arrows((a * t).sum(), names={"a": a, "s": s, "t": t}, level="array") == [
-        ("a", "sum s"), ("sum s", "× t"), ("3", "× t"), ("a", "×"), ("× t", "×"), ("×", "sum"),
     ]  # fmt: skip
 
 
@@ -223,38 +190,6 @@ def test_a_reduction_of_one_element_makes_no_cycle():
         assert watched() is None
     finally:
         gc.enable()
-
-
-def test_under_no_grad_a_result_keeps_no_operand_alive():
-    gc.disable()
-    try:
-        with no_grad():
-            a = values([1.0, 2.0])
-            b, s = a * 2.0, a.sum()
-        watched = weakref.ref(a)
-        del a
-        assert watched() is None
-        assert (b[0].data, s.data) == (2.0, 3.0)
-    finally:
-        gc.enable()
-
-
-def test_the_chain_rule_of_a_matrix_product_in_letters():
-    X, W = values([[1.0, 2.0], [3.0, 4.0], [0.5, -1.0]]), values([[0.5], [-0.25]])
-    y, b = values([[1.0], [0.0], [2.0]]), values([0.5])
-    P = X @ W
-    L = ((P + b - y) ** 2).mean()
-    L.backward()
-    text = draw_dot(L, names=locals(), level="array", edges="symbols").source
-    for piece in ("∂L/∂P", "Wᵀ", "Xᵀ", "(2 × 3)\xa0(3 × 1)", "∑", "⊙"):
-        assert piece in text.replace("&#160;", "\xa0")
-    numbers = draw_dot(L, names=locals(), level="array", edges="derivatives").source
-    found = [f"{x:.4g}".replace("-", "\N{MINUS SIGN}") for x in W.grad.ravel()]
-    assert f"[{'; '.join(found)}]" in numbers.replace("\xa0", " ").replace("&#160;", " ")
-    # what the letters say
-    assert np.allclose(W.grad.astype(float), X.data.T.astype(float) @ P.grad.astype(float))
-    assert np.allclose(X.grad.astype(float), P.grad.astype(float) @ W.data.T.astype(float))
-    assert np.allclose(b.grad.astype(float), P.grad.astype(float).sum())
 
 
 def test_the_label_of_an_array_is_drawn():

@@ -2,25 +2,22 @@
 
 import gc
 import math
-import random
 import re
 import weakref
 import xml.etree.ElementTree as ET
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Number
 
 import graphviz
 import pytest
 from sampling import thinned
 
 import micrograd
-from micrograd.derivatives import jvp
 from micrograd.draw.dot import draw_dot
 from micrograd.draw.formulas import MINUS, number
 from micrograd.draw.graph import LARGEST, topological_orders
 from micrograd.draw.network import draw_network
-from micrograd.draw.tokens import COLOURS, LIGHT, largest, line, shade
+from micrograd.draw.tokens import LIGHT
 from micrograd.engine import Value, topological_order
 from micrograd.nn import MLP, Activation, Layer, Linear, Neuron, Sequential
 
@@ -75,16 +72,10 @@ def test_the_cells_of_the_lecture(tmp_path):
     assert {"a", "b", "c", "d", "e", "+", TIMES, f"{MINUS}6"} <= set(texts(dot))
 
 
-def test_what_is_typed_twice_has_two_edges():
-    x = Value(3.0)
-    assert edges(draw_dot(x * x)) == [("v0", "v1:p0:w"), ("v0", "v1:p1:w")]
-
-
-@pytest.mark.parametrize(("rankdir", "side"), [("LR", "w"), ("TB", "n")])
-def test_operands_are_in_the_order_of_the_formula(rankdir, side):
+@pytest.mark.parametrize("rankdir", ["LR", "TB"])
+def test_operands_are_in_the_order_of_the_formula(rankdir):
     a, b = Value(1.0), Value(2.0)
     dot = draw_dot(b - a, names=locals(), rankdir=rankdir)
-    assert edges(dot) == [("v0", f"v2:p0:{side}"), ("v1", f"v2:p1:{side}")]
     svg = ET.fromstring(dot.pipe(encoding="utf-8"))
     place = {
         "".join(t.itertext()).strip("\xa0"): (float(t.get("x")), -float(t.get("y")))
@@ -95,28 +86,6 @@ def test_operands_are_in_the_order_of_the_formula(rankdir, side):
         assert place["b"][0] < place["a"][0]
     else:
         assert place["b"][1] > place["a"][1]
-
-
-def test_an_operation_of_ones_own_with_three_operands():
-    operands = [Value(float(i)) for i in range(3)]
-    dot = draw_dot(Value(3.0, operands, "my & op"))
-    assert [head for _, head in edges(dot)] == ["v3:p0:w", "v3:p1:w", "v3:p2:w"]
-    assert "my & op" in texts(dot)
-
-
-def test_kinds_differ_in_shape_as_well_as_in_colour():
-    neuron, x = Neuron(1, nonlin=False), Value(1.0)
-    dot = draw_dot(neuron([x]) * 2, names={"x": x, "neuron": neuron})
-    bare = dot.source
-    for pair in COLOURS.values():
-        for colour in pair:
-            bare = bare.replace(colour, "")
-    seen = {}
-    for row in bare.splitlines():
-        if "TABLE" in row:
-            form = re.findall(r'STYLE="\w+"|BORDER="2"|PORT', row), row.count(">data<")
-            seen[str(form)] = row
-    assert len(seen) == 5
 
 
 def test_a_caption_until_a_gradient_has_been_computed():
@@ -165,25 +134,7 @@ def test_labels_of_several_lines_and_invalid_characters():
     assert "a\ufffdb\ufffd" in texts(draw_dot(Value(1.0, label="a\0b\ud800")))
 
 
-class Recorded(Number):
-    """A number that only records what is done to it."""
-
-    def __init__(self, text):
-        self.text = text
-
-    def __str__(self):
-        return self.text
-
-    def __mul__(self, other):
-        return Recorded(f"{self}*{other}")
-
-    def __add__(self, other):
-        return Recorded(f"{self}+{other}")
-
-    __radd__ = __add__
-
-
-@pytest.mark.parametrize("data", [Fraction(2, 3), Value(2.0), Recorded("<x>"), Decimal("0.5")])
+@pytest.mark.parametrize("data", [Fraction(2, 3), Value(2.0), Decimal("0.5")])
 def test_data_of_every_kind_is_drawn(data):
     x = Value(data, label="x")
     y = x * x
@@ -191,13 +142,6 @@ def test_data_of_every_kind_is_drawn(data):
     drawn = texts(draw_dot(y))
     assert number(data) in drawn
     assert number(x.grad) in drawn
-
-
-def test_several_results_in_one_picture():
-    x = Value(1.0)
-    dot = draw_dot([x + 1.0, x * 2.0])
-    assert dot.source.count('BORDER="2"') == 2
-    assert edges(dot) == edges(draw_dot((x + 1.0, x * 2.0)))
 
 
 def test_clear_errors():
@@ -225,14 +169,6 @@ def test_a_graph_too_large_to_lay_out_is_drawn_by_its_parts_and_says_so():
     assert "too large" not in draw_dot(-Value(1.0), level="op").source
 
 
-def tangle(size):
-    rng = random.Random(0)
-    values = [Value(rng.random()) for _ in range(size // 10)]
-    while len(values) < size:
-        values.append(Value(1.0, tuple(rng.sample(values, 2)), "+"))
-    return Value(1.0, values[-size // 10 :], "sum")
-
-
 def chain(size):
     x = Value(0.5)
     for _ in range(size // 2):
@@ -243,17 +179,6 @@ def chain(size):
 def network(size):
     out = MLP(2, [16, 16, 1])([Value(1.0), Value(-1.0)])
     return out + chain(size - 980)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("program", [chain, network])
-def test_a_graph_of_a_thousand_nodes_is_drawn(program):
-    root = program(1000)
-    root.backward()
-    dot = draw_dot(root, level="op")
-    svg = dot.pipe(encoding="utf-8")
-    assert svg.count('class="node"') >= 1000
-    assert svg.count('class="edge"') == len(arrows(dot))
 
 
 def rules(dot):
@@ -290,28 +215,6 @@ def test_the_chain_rule_on_the_arrows(rankdir):
         draw_dot(c, edges="all")
 
 
-@pytest.mark.slow
-def test_deep_graphs_with_arrows_all_the_way_are_drawn():
-    x = y = Value(1.0, label="x")
-    for _ in range(500):
-        y = (y + x) * x
-    assert draw_dot(y, level="op").pipe().startswith(b"<?xml")  # by parts
-    assert draw_dot(tangle(2000)).pipe().startswith(b"<?xml")
-
-
-def test_mermaid_shows_names_kinds_numbers_and_the_order_of_operands():
-    neuron = Neuron(1, activation="tanh")
-    neuron.w[0].data, neuron.b.data = 2.0, -0.5
-    x = Value(1.0, label="x")
-    text = micrograd.mermaid(neuron(x) - 1, names={"n": neuron})
-    assert text.startswith("flowchart LR\n")
-    for part in (
-        f'["b<br>data {MINUS}0.5<br>grad •"]', '(["x<br>data 1<br>grad •"])', '("1")',
-        f'[["{MINUS}<br>data {MINUS}0.09485<br>grad •"]]', "v5 -->|1| v7", "v6 -->|2| v7",
-    ):  # fmt: skip
-        assert text.count(part) == 1
-
-
 def test_mermaid_escapes_labels():
     hostile = Value(1.0, label='<b> "q" `x`; # {|} é')
     line = micrograd.mermaid(hostile).splitlines()[1]
@@ -321,7 +224,6 @@ def test_mermaid_escapes_labels():
     assert micrograd.mermaid(hostile, rankdir="TB").startswith("flowchart TB\n")
     with pytest.raises(ValueError, match="rankdir 'XY' is not one of"):
         micrograd.mermaid(hostile, rankdir="XY")
-    assert micrograd.mermaid(chain(502)).count("-->") < 50  # by parts
 
 
 @pytest.mark.parametrize("rankdir", ["LR", "TB"])
@@ -333,14 +235,6 @@ def test_a_label_of_white_space_can_be_drawn(rankdir):
     drawing = draw_dot(computed, rankdir=rankdir, names=dict(zip(labels, named, strict=True)))
     assert drawing.pipe("svg", encoding="utf-8").count(">6<") == 4 * len(labels)
     assert micrograd.mermaid(computed).startswith("flowchart")
-
-
-@pytest.mark.parametrize(("op", "label"), [("", ""), ("\n", "\n"), (" ", "")])
-def test_an_operation_without_a_name_can_be_drawn(op, label):
-    a, b = Value(2.0), Value(3.0)
-    drawing = draw_dot(Value(6.0, (a, b), op, label)).pipe(encoding="utf-8")
-    assert drawing.count('class="edge"') == 2
-    assert ">6<" in drawing
 
 
 # ---- neurons, layers and networks
@@ -365,25 +259,6 @@ def test_lines_into_neurons_show_sign_and_size_of_the_weight():
     assert [width for _, width in found.values()] == [2.6, 1.4, 0.2]
 
 
-def test_neurons_are_shaded_by_their_outputs():
-    layer = Layer(1, 4, nonlin=False)
-    for neuron, w in zip(layer.neurons, (4.0, 2.0, 0.0, -4.0), strict=True):
-        neuron.w[0].data = w
-    dot = draw_dot(layer([1.0]), level="neuron", names={})
-    cards = [line for line in dot.source.splitlines() if "Layer.n" in line]
-    grounds = [re.search(r'BGCOLOR="(.+?)"', card)[1] for card in cards]
-    assert grounds == [shade(x, 4.0) for x in (4.0, 2.0, 0.0, -4.0)]
-    assert grounds == ["#f8d3a4bf", "#f8d3a460", "#f8d3a400", "#b9daf2bf"]
-
-
-@pytest.mark.parametrize(
-    "x", [math.nan, math.inf, -math.inf, Fraction(1, 3), Value(-2.0), None, "x", 10**400]
-)
-def test_any_number_has_a_shade_and_a_width(x):
-    assert re.fullmatch("#[0-9a-f]{8}", shade(x, largest([x, 1.0])))
-    assert 0.2 <= float(line(x, largest([x])).get("penwidth")) <= 2.6
-
-
 @pytest.mark.parametrize("rankdir", [pytest.param("LR", marks=pytest.mark.slow), "TB"])
 @pytest.mark.parametrize("level", ["op", "neuron", "layer"])
 def test_each_level_is_drawn_in_each_direction(level, rankdir):
@@ -404,33 +279,6 @@ def test_what_the_levels_show():
     assert {"x", "L0", "tanh", "2 → 2", "L1", "linear", "2 → 1"} <= set(layers)
     batch = sum(names["model"](x) for x in ([1.0, 2.0], [3.0, 4.0]))
     assert texts(draw_dot(batch, level="layer")).count("2 examples") == 2
-
-
-def test_derivatives_through_a_neuron():
-    names = small_network()
-    dot = draw_dot(names["loss"], level="neuron", edges="derivatives")
-    hidden, (out,) = (layer.neurons for layer in names["model"].layers)
-    hidden_outputs = [neuron(names["x"]) for neuron in hidden]
-    h = [output.data for output in hidden_outputs]
-    upstream = 2 * (out(h).data - 1.0)
-    expected = []
-    for neuron, w, t in zip(hidden, out.w, h, strict=True):
-        for wi in neuron.w:
-            local, above = wi.data * (1 - t * t), w.data * upstream
-            expected.append(f"{number(local)} {TIMES} {number(above)} = {number(local * above)}")
-    expected += [
-        f"{number(w.data)} {TIMES} {number(upstream)} = {number(w.data * upstream)}" for w in out.w
-    ]
-    assert rules(dot)[: len(expected)] == expected
-    assert len(set(edges(dot))) == len(edges(dot))  # a port for each input
-    forward = rules(draw_dot(names["loss"], level="neuron", edges="derivatives",
-                             tangents={names["x"][1]: 10.0}))  # fmt: skip
-    local = hidden[0].w[1].data * (1 - h[0] ** 2)
-    assert f"{number(local)} {TIMES} 10 = {number(10 * local)}" in forward
-    assert not rules(draw_dot(names["model"]([1.0, 2.0]), level="layer", edges="derivatives"))
-    x = names["x"][1]
-    layers = texts(draw_dot(names["loss"], level="layer", tangents={x: 10.0}))
-    assert number(jvp(out(hidden_outputs), {x: 10.0})) in " ".join(layers)
 
 
 def test_tangents_instead_of_gradients():
@@ -510,35 +358,18 @@ def test_the_classic_picture():
     assert [t for t in texts(dot) if t[0] in "0123456789"] == [
         "2 inputs", "4 tanh", "4 tanh", "1 linear",
     ]  # fmt: skip
-    columns = {
-        re.search(r'pos="([\d.-]+),', row)[1] for row in dot.source.splitlines() if "pos=" in row
-    }
-    assert len(columns) == 4
     assert micrograd.draw_network is draw_network
-
-
-def test_lines_of_the_classic_picture_are_weights():
-    model = Sequential(Linear(2, 1), Activation("relu"))
-    model.modules[0].weight[0][0].data, model.modules[0].weight[0][1].data = -1.0, 0.5
-    assert lines(draw_network(model)) == {
-        ("c0_0", "c1_0"): (NEGATIVE, 2.6),
-        ("c0_1", "c1_0"): (POSITIVE, 1.4),
-    }
-    assert "1 ReLU" in texts(draw_network(model))
 
 
 def test_circles_show_the_outputs_of_their_neurons():
     model = Sequential(Linear(1, 2), Activation("relu"), Linear(2, 1, bias=False))
     for p, data in zip(model.parameters(), (2.0, -2.0, 0.5, 0.0, 1.0, 1.0), strict=True):
         p.data = data
-    dot = draw_network(model, x=[1])
-    labels = dict(re.findall(r"(c\d_\d) \[.*?label=(\S+)", dot.source))
-    assert labels == {"c0_0": "1", "c1_0": "2.5", "c1_1": "0", "c2_0": "2.5"}
-    filled = dict(re.findall(r'(c\d_\d) \[.*?fillcolor="(.+?)"', dot.source))
-    assert filled == {"c0_0": shade(1, 2.5), "c1_0": LIGHT["ink"], "c2_0": shade(2.5, 2.5)}
-    assert any(text.startswith("solid circles are ReLU neurons that fired") for text in texts(dot))
-    neuron = Neuron(1, nonlin=False)
-    assert "0.5" in texts(draw_network(neuron, 0.5))
+    shown = texts(draw_network(model, x=[1]))
+    numbers = [text for text in shown if re.fullmatch(r"[\d.]+", text)]
+    assert sorted(numbers) == ["0", "1", "2.5", "2.5"]
+    assert any(text.startswith("solid circles are ReLU neurons that fired") for text in shown)
+    assert "0.5" in texts(draw_network(Neuron(1, nonlin=False), 0.5))
 
 
 @pytest.mark.parametrize("size", [64, pytest.param(784, marks=pytest.mark.slow)])
@@ -548,19 +379,14 @@ def test_wide_layers_show_the_first_and_the_last(size):
     shown = texts(dot)
     assert {f"{size} inputs", str(size - 16), "32 ReLU", "16", "10 linear"} <= set(shown)
     assert dot.pipe(encoding="utf-8").count("<ellipse") == 16 + 16 + 10
-    assert f"c0_{size - 1} " in dot.source
-    places = re.findall('pos="(.+?)"', dot.source)
-    assert len(places) == len(set(places)) == 16 + 16 + 10 + 3 + 2
 
 
 def test_stages_of_a_forward_pass_have_one_size_and_no_later_outputs():
     model, x = MLP(2, [3, 1]), [0.5, -0.25]
     stages = [draw_network(model, x, done=done) for done in range(3)]
-    for done, stage in enumerate(stages):
-        circles = re.findall(r"^\t(c\d)_\d (\[.*\])$", stage.source, re.MULTILINE)
-        assert {name for name, look in circles if "penwidth=3" in look} == {f"c{done}"}
-        known = {name for name, look in circles if 'label=""' not in look}
-        assert known == {f"c{c}" for c in range(done + 1)}
+    numbers = [sum(bool(re.fullmatch(f"{MINUS}?[\\d.e{MINUS}]+", text)) for text in texts(stage))
+               for stage in stages]  # fmt: skip
+    assert numbers == [2, 2 + 3, 2 + 3 + 1]
     sizes = {re.search(r'viewBox="(.*?)"', stage._repr_image_svg_xml())[1] for stage in stages}
     assert len(sizes) == 1
     for wrong in ({"x": x, "done": 3}, {"done": 0}):

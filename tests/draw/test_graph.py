@@ -22,12 +22,6 @@ def test_a_card_for_each_value_after_its_operands_in_their_order():
     assert arrows(y) == [("b", "×"), ("b", "×"), ("a", "−"), ("×", "−")]
 
 
-def test_several_results_share_their_nodes():
-    x = Value(2.0, label="x")
-    assert names([x + 1.0, x * x]) == ["x", "1", "+", "×"]
-    assert inputs([x + 1.0, x * x]) == ["x"]
-
-
 # ---- names
 
 
@@ -64,15 +58,6 @@ def test_a_list_names_its_entries_unless_all_are_variables_or_it_is_an_order():
     assert inputs(a * w[0], names=two) == ["a", "b"]
     halves = [a / 2.0, w[0] / 2.0]
     assert {"/ h[0]", "/ h[1]"} < {*names(halves[0] * halves[1], names={"h": halves})}
-
-
-def test_parameters_and_inputs_of_a_module():
-    model = MLP(2, [2, 1])
-    x = [Value(1.0), Value(2.0)]
-    given = {"Neuron": Neuron, "x": x, "model": model}
-    assert inputs(model(x), names=given) == ["x[0]", "x[1]"]
-    assert len(inputs(MLP(40, [1])([1.0] * 40), names={})) == 40  # also without names
-    assert {f"L{i}.n{j}.w1" for i, j in ((0, 0), (0, 1), (1, 0))} < {*names(model(x), names=given)}
 
 
 def test_names_may_contain_any_objects():
@@ -201,22 +186,6 @@ def test_an_activation_belongs_to_the_neuron_before_it():
     assert activations(Activation("tanh")(after)) == ["ReLU"] * 3
 
 
-def test_names_of_neurons():
-    model = Sequential(Linear(2, 2, bias=False), Linear(2, 1))
-    neuron = Neuron(1)
-    of_all = boxes(neuron(model([1.0, 2.0])), "neuron", names={"model": model, "neuron": neuron})
-    assert [words[0].split()[1] for words in of_all] == ["M0.n0", "M0.n1", "M1.n0", "neuron"]
-    y = neuron(1.0)
-    p = neuron.w[0]  # as a loop over parameters leaves it behind
-    for given, name in (
-        ({"neuron": neuron, "y": y}, "y"),
-        ({}, "Neuron"),
-        ({"n": neuron, "p": p}, "n"),
-    ):
-        [[words]] = boxes(y, "neuron", names=given)
-        assert words.endswith(name)
-
-
 def test_neurons_of_any_class_are_known_by_their_names():
     class Mine:
         def __init__(self):
@@ -251,13 +220,6 @@ def test_one_input_twice_and_inputs_that_were_computed():
     assert len(boxes(y, "layer", names={})[0]) == 3
 
 
-def test_a_part_of_a_layer_has_the_sizes_of_the_whole():
-    model = Layer(2, 3)
-    y = model([1.0, 2.0])[2]
-    assert boxes(y, "neuron", names={"model": model})[0][0].split()[1] in ("n2", "model.n2")
-    assert boxes(y, "layer", names={})[-1][2] == "2 → 3"
-
-
 def test_a_neuron_that_ignores_an_input_is_not_grouped():
     class FirstInputOnly(Neuron):
         def forward(self, x):
@@ -281,10 +243,3 @@ def test_operands_come_first_at_every_level(level):
     place = {key: i for i, key in enumerate(cards)}
     assert pairs
     assert all(place[a] < place[b] for a, b in pairs)
-
-
-def test_graphs_without_neurons_are_the_same_at_every_level():
-    x = Value(2.0)
-    y = x * x + 1.0
-    for level in ("neuron", "layer"):
-        assert picture(y, level=level, names={}) == picture(y, names={})

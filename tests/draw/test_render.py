@@ -40,22 +40,6 @@ def test_pictures_of_the_usual_formats(way, format):
     assert a_to_b().pipe(format=format).startswith(BEGINNINGS[format])
 
 
-def test_no_message_about_a_missing_program(way, capfd):
-    picture(DOT, "svg")
-    picture("digraph {" + "".join(f"n{i};" for i in range(1001)) + "}", "svg")
-    assert capfd.readouterr() == ("", "")
-
-
-@pytest.mark.slow
-def test_no_message_in_a_fresh_interpreter():
-    code = f"from micrograd.draw.render import picture; picture({DOT!r}, 'png')"
-    environment = {**os.environ, "PATH": ""}
-    run = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, check=True
-    )
-    assert run.stderr == b""
-
-
 @pytest.mark.parametrize("format", ["bmpx", "xyz"])
 def test_an_unknown_format_lists_the_known_ones(way, format):
     refusal = rf"cannot draw the DOT text as {format}: .*Use one of: .*png .*svg"
@@ -65,14 +49,6 @@ def test_an_unknown_format_lists_the_known_ones(way, format):
         Digraph(format=format)
     with pytest.raises(ValueError, match=refusal):
         a_to_b().pipe(format=format)
-
-
-def test_a_format_that_is_not_available_here(monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", "")
-    graph = a_to_b(format="xlib")
-    with pytest.raises(ValueError, match=r"as xlib: .*Use one of: .*svg"):
-        graph.render(tmp_path / "gout")
-    assert [path.name for path in tmp_path.iterdir()] == ["gout"]
 
 
 def test_wrong_dot_text_is_an_error_with_the_message_of_graphviz(way):
@@ -96,13 +72,6 @@ def test_many_threads_draw_at_once(way):
     assert len(set(pictures)) == 1
 
 
-def test_text_is_decoded(way):
-    graph = a_to_b(format="svg")
-    graph.node("größe")
-    assert "größe" in graph.pipe(encoding="utf-8")
-    assert "größe" in graph.pipe(encoding="UTF8")
-
-
 def test_display_in_a_notebook(way):
     bundle = a_to_b()._repr_mimebundle_()
     assert list(bundle) == ["image/svg+xml", "text/html", "image/png"]
@@ -124,21 +93,6 @@ def test_a_drawing_says_in_words_what_it_shows():
     assert re.search('alt="(.*?)"', picture._repr_html_())[1].startswith("A graph with 4 nodes")
     out.backward()
     assert "grad 1, from ×" in draw_dot(out)._repr_image_svg_xml().partition("</desc>")[0]
-
-
-def test_a_large_drawing_has_no_png_beside_it(monkeypatch):
-    graph = a_to_b()
-    size = len(graph._repr_image_svg_xml())
-    monkeypatch.setattr(render, "WITH_PNG", size)
-    assert "image/png" in graph._repr_mimebundle_()
-    monkeypatch.setattr(render, "WITH_PNG", size - 1)
-    assert list(graph._repr_mimebundle_()) == ["image/svg+xml", "text/html"]
-
-
-def test_a_console_shows_how_to_save_a_drawing():
-    shown = "<drawing: .show() opens it, .save('drawing.svg') writes it>"
-    assert repr(a_to_b()) == shown
-    assert str(a_to_b()) == a_to_b().source
 
 
 @pytest.mark.parametrize("ending", ["svg", "png", "pdf", "SVG"])
@@ -173,13 +127,6 @@ def test_render_writes_the_text_and_the_picture(way, tmp_path):
     assert (tmp_path / "gout").read_text() == a_to_b().source
 
 
-def test_render_with_the_usual_options(way, tmp_path):
-    graph = a_to_b(format="svg")
-    assert graph.render(tmp_path / "g", cleanup=True) == str(tmp_path / "g.svg")
-    assert graph.render(tmp_path / "h", format="png") == str(tmp_path / "h.png")
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["g.svg", "h", "h.png"]
-
-
 def test_a_failing_drawing_leaves_the_old_file(way, tmp_path, monkeypatch):
     path = Path(a_to_b(format="svg").render(tmp_path / "gout"))
     old = path.read_bytes()
@@ -189,52 +136,26 @@ def test_a_failing_drawing_leaves_the_old_file(way, tmp_path, monkeypatch):
     assert path.read_bytes() == old
 
 
-LONG, SHORT = '"a" [label=' + "x" * 5000 + "]", "a -> b\n" * 20
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the size of files, like a full disk")
-@pytest.mark.parametrize(
-    ("call", "body", "message"),
-    [
-        ("save('o.gv')", LONG, "nothing was written (File too large): 'o.gv'"),
-        ("render('o')", LONG, "nothing was written (File too large): 'o'"),
-        ("save('o.svg')", SHORT, "nothing was written (File too large): 'o.svg'"),
-        ("render('o.svg')", SHORT, "nothing was written (File too large): 'o.svg'"),
-    ],
-)
 @pytest.mark.slow
-def test_a_full_disk_leaves_the_old_files_and_names_the_new_one(tmp_path, call, body, message):
-    code = f"""
+def test_a_full_disk_leaves_the_old_file_and_names_the_new_one(tmp_path):
+    code = """
 import os, resource
 from micrograd.draw.render import Digraph
 os.environ["PATH"] = ""
-graph = Digraph(body=[{body!r}], format="svg")
+graph = Digraph(body=["a -> b\\n" * 20])
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 try:
-    graph.{call}
+    graph.save("o.svg")
 except OSError as error:
     print(error)
 """
-    for name in ("o", "o.gv", "o.svg"):
-        (tmp_path / name).write_text("old")
+    (tmp_path / "o.svg").write_text("old")
     process = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    assert process.stdout.startswith(f"[Errno 27] {message}")
-    assert process.stderr == ""
-    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == dict.fromkeys(
-        ("o", "o.gv", "o.svg"), "old"
-    )
-
-
-def test_the_program_is_preferred_if_there_is_one(monkeypatch, tmp_path):
-    if os.name == "nt":
-        pytest.skip("the stand-in for dot is a shell script")
-    stand_in = tmp_path / "dot"
-    stand_in.write_text('#!/bin/sh\necho "$@"; cat\n')
-    stand_in.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    assert render.picture("some text", "svg").decode().split("\n") == ["-Kdot -Tsvg", "some text"]
+    assert "nothing was written (File too large): 'o.svg'" in process.stdout
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
 
 
 def test_a_registered_renderer_draws_everything(monkeypatch):
@@ -349,14 +270,6 @@ def tangle(arrows):
     ends = [f"n{rng.randrange(arrows // 3)}" for _ in range(2 * arrows)]
     pairs = (f"{a} -> {b};" for a, b in zip(ends[::2], ends[1::2], strict=True))
     return f"digraph {{ {' '.join(pairs)} }}"
-
-
-def test_a_drawing_process_that_dies_is_an_error(monkeypatch):
-    monkeypatch.setenv("PATH", "")
-    died = subprocess.CompletedProcess([], -9, b"", b"")
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: died)
-    with pytest.raises(ValueError, match="the drawing process ended with code -9"):
-        picture(DOT, "svg")
 
 
 @pytest.mark.slow

@@ -6,7 +6,6 @@ import re
 import pytest
 
 from micrograd import Value, draw_dot, draw_network, topological_order
-from micrograd.draw.render import themed
 from micrograd.draw.tokens import DARK, LIGHT
 from micrograd.nn import MLP
 
@@ -70,31 +69,10 @@ def test_every_colour_is_a_token_and_has_a_dark_one(opened, tmp_path, kind):
     assert all(shown == rgb(dark_of[written]) for written, shown in paints)
 
 
-def test_the_style_of_a_drawing_stays_in_it(opened, tmp_path):
-    x = Value(1.0)
-    other = f'<svg id="other"><rect fill="{LIGHT["ink"]}" stroke="none"/></svg>'
-    path = saved(tmp_path, inline(draw_dot(x * x)) + inline(draw_dot(x + x)) + other)
-    with opened(path, color_scheme="dark") as page:
-        rect = "getComputedStyle(document.querySelector('#other rect'))"
-        assert page.evaluate(f"{rect}.fill") == rgb(LIGHT["ink"])
-        assert page.evaluate(f"{rect}.shapeRendering") == "auto"
-        classes = page.evaluate(
-            "[...document.querySelectorAll('svg')].map(e => e.className.baseVal)"
-        )
-    assert len(set(classes)) == 3
-
-
 def test_equal_drawings_are_equal_files():
     x, y = Value(1.0), Value(1.0)
     assert draw_dot(x * x, names={}).pipe() == draw_dot(y * y, names={}).pipe()
     assert draw_dot(x * x, names={}).pipe() != draw_dot(y + y, names={}).pipe()
-
-
-def test_other_formats_and_texts_have_no_style():
-    x = Value(1.0)
-    assert b"<style>" in draw_dot(x * x).pipe("svg")
-    assert draw_dot(x * x).pipe("png").startswith(b"\x89PNG")
-    assert themed("<svg/>") == "<svg/>"
 
 
 def test_an_svg_opens_as_a_file_and_as_an_image(opened, tmp_path):
@@ -156,17 +134,6 @@ def test_a_drawing_fits_into_the_cell_of_a_notebook(opened, tmp_path, kind, widt
         assert shown == pytest.approx(natural, abs=1)
     assert scrolled >= shown - 1  # nothing is cut off: what does not fit can be scrolled to
     assert shown <= width + 1 or letters * shown / natural == pytest.approx(LEAST, abs=0.1)
-
-
-def test_an_svg_in_a_page_shrinks_too(opened, tmp_path):
-    path = saved(tmp_path, f"<div>{inline(drawing('neuron plain'))}</div>")
-    with opened(path, width=760) as page:
-        box = page.evaluate("document.querySelector('svg').getBoundingClientRect().toJSON()")
-        view = page.evaluate(
-            "(({width, height}) => width / height)(document.querySelector('svg').viewBox.baseVal)"
-        )
-    assert box["width"] / box["height"] == pytest.approx(view, rel=0.01)
-    assert box["width"] <= 760
 
 
 # ---- nothing is clipped, and no arrow lies on a label

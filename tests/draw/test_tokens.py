@@ -44,7 +44,3 @@ def mixed(colour, ground, opacity):
     """The colour that one sees if a colour of this opacity is drawn on a ground."""
     pairs = ((int(colour[i : i + 2], 16), int(ground[i : i + 2], 16)) for i in (1, 3, 5))
     return "#" + "".join(f"{round(opacity * a + (1 - opacity) * b):02x}" for a, b in pairs)
-
-
-def test_both_themes_have_the_same_names():
-    assert LIGHT.keys() == DARK.keys()

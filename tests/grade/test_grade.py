@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
 import textwrap
@@ -14,13 +15,12 @@ from right_engines import ENGINES, OTHER_NAMES, notebook
 from sampling import thinned
 from wrong_engines import BACKWARD, FILES, HOG, MISTAKES, RIGHT, WRAP, begun, class_of, edited
 
-from micrograd.__main__ import main
 from micrograd.engine import Value
 from micrograd.grade import RULES, Report, grade, grade_file
 from micrograd.grade.checking import checks_of
 from micrograd.grade.gradebooks import csv_text
 from micrograd.grade.points import POINTS
-from micrograd.grade.programs import OURS, REFLECTED, methods_in, plan
+from micrograd.grade.programs import OURS, plan
 from micrograd.grade.report import class_page, student_page
 
 SECONDS = 60.0  # enough for any machine: nothing here needs as much
@@ -91,30 +91,6 @@ def test_the_lectures_value_needs_no_reflected_difference_and_quotient():
     assert {"2.0 - a", "2.0 / a"} <= missing
 
 
-@pytest.mark.parametrize(
-    "edits",
-    thinned(
-        [
-            [("(out.data > 0)", "(self.data >= 0)")],  # a convention
-            [("self.grad = 1.0", "self.grad = 1")],
-            [("tuple(_children)", "set(_children)")],  # the closures know their operands
-            [("tuple(_children)", "list(_children)")],
-            [("self._prev", "self.parents"), ("node._prev", "node.parents")],
-            [("node not in visited", "all(node is not other for other in order)")],
-            [("math.tanh(self.data)", "1 - 2 / (math.exp(2 * self.data) + 1)")],
-            [("raise NotImplementedError", "raise TypeError")],
-            [("    def exp(self):\n", "    def exp(self):\n        raise NotImplementedError\n")],
-            [("self.data = data", "self.data = float(data)")],
-        ],
-        5,
-    ),
-    ids=str,
-)
-def test_a_matter_of_taste_does_not_fail(edits):
-    report = grade(class_of(edited(*edits)))
-    assert report.passed, report
-
-
 # ---- what is wrong
 
 
@@ -124,6 +100,7 @@ def test_the_mistake_is_named_and_no_other(wrong):
     assert not report.passed
     assert [group[0].mistake for group in report.mistakes] == [wrong.rule], report
     assert lead(report).found
+    assert max(map(len, str(report).splitlines())) <= 80
 
 
 def test_the_catalogue_breaks_every_rule_but_those_that_need_a_file():
@@ -172,40 +149,12 @@ def test_derivatives_by_the_book_come_from_the_docstrings_of_our_operations():
     assert "d/da = b a^(b-1)" in check.fix
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("names", "rules"),
-    [
-        (("= instead of +=", "quotient with the wrong sign"), ["accumulate", "derivative"]),
-        (("preorder", "__rsub__ unswapped"), ["order", "swapped"]),
-        (("tanh squared forgotten", "exp as if it were a power"), ["derivative", "derivative"]),
-        (("no seed", "relu the wrong way round"), ["seed", "value"]),
-    ],
-)
-def test_two_mistakes_are_told_apart(names, rules):
-    edits = [edit for name in names for edit in mistake(name).edits]
-    report = grade(class_of(edited(*edits)))
-    assert [group[0].mistake for group in report.mistakes] == rules, report
-
-
 def test_failures_with_the_same_cause_are_counted_but_not_explained_again():
     report = report_on(mistake("= instead of +="))
     (group,) = report.mistakes
     assert len(group) == sum(check.status == "failed" for check in report.checks) > 10
     assert str(report).count("Fix") == 1
     assert f"probably for the same reason ({len(group) - 1})" in str(report)
-
-
-@pytest.mark.parametrize("body", ["return self.missing", "return 3"])
-@pytest.mark.slow
-def test_a_class_that_cannot_be_printed_is_graded(body):
-    printing = ('return f"Value({self.data})"', body)
-    kind = class_of(edited(printing))
-    assert grade(kind).passed
-    with pytest.raises(TypeError, match="got an object that cannot be printed"):
-        grade(kind(1.0))
-    report = grade(class_of(edited(printing, *mistake("gradient is a Value").edits)))
-    assert lead(report).found == "a.grad is a Value, an object that cannot be printed"
 
 
 @pytest.mark.slow
@@ -265,7 +214,7 @@ def test_a_wrong_constructor_is_one_mistake_with_a_rule_in_every_format(edit):
 
 def test_the_text_begins_with_a_count_and_a_table_and_ends_with_the_verdict():
     text = str(report_on(mistake("tanh squared forgotten")))
-    assert text.startswith("Value: 121 passed, 4 failed, 2 noted, 50 not there yet\n\n")
+    assert re.match(r"Value: \d+ passed, 4 failed, 2 noted, \d+ not there yet\n\n", text)
     assert "\nfailed: a.tanh()\n" in text
     assert "\nnot there yet: a.sigmoid(), a.log()" in text
     assert text.splitlines()[-1] == "Verdict: 1 mistake, 4 checks failed."
@@ -285,32 +234,6 @@ def test_a_notebook_shows_the_smallest_graph():
 
 # ---- each fix, applied, repairs what it is about
 
-IN_BACKWARD = {"seed", "walk", "once", "order", "again", "paths", "needed", "identity", "untouched"}
-IN_INIT = {"construct", "nothing", "numpy", "children", "operands"}  # too
-BODY = {x.name: x for x in ast.parse(RIGHT).body[1].body}
-
-
-def named_by(check):
-    """The methods that the report tells to change."""
-    if check.mistake == "fresh":  # each place that sets it on the class
-        return {*BODY}
-    own = methods_in(check.program)
-    if check.operation in REFLECTED:
-        own = {REFLECTED[check.operation]}
-    also = {"backward", "__eq__", "__hash__"} if check.mistake in IN_BACKWARD else set()
-    return own | also | ({"__init__"} if check.mistake in IN_INIT else set())
-
-
-@pytest.mark.parametrize("wrong", thinned(MISTAKES, 44), ids=str)
-def test_the_methods_that_are_named_with_the_right_lines_repair_the_check(wrong):
-    check = lead(report_on(wrong))
-    tree = ast.parse(wrong.source)
-    [kind] = [x for x in tree.body if isinstance(x, ast.ClassDef)]
-    kept = [x for x in kind.body if getattr(x, "name", "") not in named_by(check)]
-    kind.body = kept + [BODY[name] for name in BODY if name in named_by(check)]
-    after = grade(class_of(ast.unparse(tree))).checks
-    assert next(x for x in after if x.name == check.name).status in ("passed", "noted")
-
 
 FIRST, SECOND = "self.grad += out.grad\n", "other.grad += out.grad\n"
 OVERWRITES = [(FIRST, FIRST.replace("+=", "=")), (SECOND, SECOND.replace("+=", "="))]
@@ -326,6 +249,10 @@ OVERWRITES_IN_TIMES = [(f"{x}.grad += {y}.data", f"{x}.grad = {y}.data")
         ([*OVERWRITES, ("def __mul__", "def mul")], ["runs", "accumulate"]),
         ([*OVERWRITES_IN_TIMES, ("out.data**2", "out.data")], ["accumulate", "derivative"]),
         ([*OVERWRITES_IN_TIMES, ("2) * out.grad", "2)")], ["accumulate", "chain"]),
+        (
+            [x for name in ("preorder", "__rsub__ unswapped") for x in mistake(name).edits],
+            ["order", "swapped"],
+        ),
     ],
 )
 def test_independent_mistakes_have_an_entry_each_in_the_order_of_mending(edits, causes):
@@ -386,13 +313,6 @@ def test_what_comes_later_is_no_mistake(tasks, verdict, tmp_path):
     assert report.exit_code == int(tasks < 8)
 
 
-@pytest.mark.slow
-def test_a_mistake_comes_before_the_next_task(tmp_path):
-    report = grade_file(begun(tmp_path, 5, edited((".grad +=", ".grad ="))), SECONDS)
-    assert [group[0].mistake for group in report.mistakes] == ["accumulate"]
-    assert report.verdict.endswith("next: the first mistake, then task 6, a.tanh().")
-
-
 ADD_ONLY = ("""
         def _backward():
             self.grad += other.data * out.grad
@@ -415,6 +335,8 @@ ADD_ONLY = ("""
         (6, [("out.data**2", "out**2")], "number", "use other.data, out.data and out.grad"),
         (6, [("Value(math.tanh(self", "Value(math.tanh((self / 1)")], "",
          "which is task 8: use plain numbers there"),
+        (5, [(".grad +=", ".grad =")], "accumulate",
+         "next: the first mistake, then task 6, a.tanh()."),
         (7, [("    def __radd__", "    def radd")], "", "missing: 2.0 + a, sum([a, b])."),
     ],
 )  # fmt: skip
@@ -435,6 +357,7 @@ def test_a_file_that_does_not_end_or_does_not_load_is_reported(what, tmp_path):
     assert (lead(report).mistake, lead(report).name) == (rule, name), report
     assert len(report.mistakes) == 1
     assert not report.passed
+    assert ("--seconds" in str(report)) == (rule == "time")
     assert len(report.checks) == 1 + len([*plan()])
 
 
@@ -445,16 +368,6 @@ def test_the_file_must_be_there_and_have_time(tmp_path):
         grade_file(tmp_path)
     with pytest.raises(ValueError, match="seconds above 0"):
         grade_file(write(tmp_path, RIGHT), seconds=0)
-
-
-@pytest.mark.slow
-def test_a_right_file_gives_the_same_report_as_its_class(tmp_path):
-    path = write(tmp_path, RIGHT)
-    report, expected = grade_file(path, SECONDS), grade(class_of(RIGHT))
-    assert report.name == str(path)
-    assert report.checks[0].name == "file: loads"
-    assert [check.status for check in report.checks[1:]] == [x.status for x in expected.checks]
-    assert report.passed
 
 
 @pytest.mark.slow
@@ -527,13 +440,9 @@ def test_an_error_while_loading_is_told_with_its_line(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_raised_recursion_limit_is_at_most_a_crash_of_the_other_process(tmp_path):
-    limit = "import sys\nsys.setrecursionlimit(10**8)\n"
-    source = limit + mistake("negation and difference lead to each other").source
+def test_with_a_raised_recursion_limit_a_deep_graph_is_no_note(tmp_path):
+    source = "import sys\nsys.setrecursionlimit(20000)\n" + RIGHT
     report = grade_file(write(tmp_path, source), SECONDS)
-    assert lead(report).name == "-a: value"
-    assert lead(report).mistake in ("crash", "recursion", "memory")  # depends on the version
-    report = grade_file(write(tmp_path, limit.replace("10**8", "20000") + RIGHT), SECONDS)
     assert [note.mistake for note in report.notes] == ["twice"]
 
 
@@ -557,15 +466,6 @@ def test_a_right_engine_is_not_accused(what, tmp_path):
     assert report.exit_code == 0, report
     missing = {x.operation for x in report.checks if x.status == "not there yet"}
     assert missing - USUAL == set(lacking), report
-
-
-@pytest.mark.slow
-def test_a_timeout_names_the_option_for_more_time(tmp_path):
-    source = "import time\n\nscale = time.sleep(1000)\n" + edited(("self.data = data",
-        "self.data = data if scale is None else scale"))  # fmt: skip
-    report = grade_file(write(tmp_path, source), seconds=0.5)
-    assert (lead(report).mistake, report.exit_code) == ("time", 2)
-    assert "--seconds" in str(report)
 
 
 def test_a_refused_number_is_a_mistake_where_the_condition_is_wrong(tmp_path):
@@ -698,29 +598,7 @@ def test_the_commands_that_are_shown_work_in_such_a_repository(repository):
         assert "the micrograd of the learner" in run.stderr
 
 
-def test_help_names_the_commands_that_work_and_what_cannot_be_prevented(capsys):
-    with pytest.raises(SystemExit):
-        main(["grade", "--help"])
-    out = " ".join(capsys.readouterr().out.split())
-    for words in (
-        *("micrograd grade my_engine.py", "python -P -m micrograd grade", "Windows"),
-        *("cannot be prevented", "Exit codes", "at least one could not be graded, and the results"),
-    ):
-        assert words in out
-    assert "python -m micrograd grade" not in out
-
-
 # ---- what is shown
-
-
-@pytest.mark.parametrize("wrong", thinned(MISTAKES, 30), ids=str)
-def test_a_report_fits_a_terminal_and_ends_with_the_verdict(wrong):
-    lines = str(replace(report_on(wrong), name="a/rather/long/" * 9 + "name.py")).splitlines()
-    assert max(map(len, lines)) <= 80
-    assert lines[-1].startswith("Verdict: ")
-    assert any(
-        line.startswith("1. ") for line in lines[-23:]
-    )  # a screen has 24 lines, and the prompt takes one
 
 
 def test_the_most_important_mistake_stays_on_the_screen_however_many_there_are():
@@ -731,14 +609,6 @@ def test_the_most_important_mistake_stays_on_the_screen_however_many_there_are()
     lines = str(report).splitlines()
     assert any(line.startswith(f"1. {lead(report).rule[:40]}") for line in lines[-23:])
     assert any(line.startswith("More after these are fixed (") for line in lines)
-
-
-def test_control_characters_and_lone_surrogates_are_shown_as_text():
-    odd = edited(("math.tanh(self.data)", r"int('\x1b[2J\ud800\u202e')"))
-    text = str(grade(class_of(odd)))
-    assert r"\x1b[2J" in text
-    assert r"\ud800" in text
-    assert text.replace("\n", "").isprintable()
 
 
 @pytest.mark.slow

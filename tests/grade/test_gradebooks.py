@@ -94,15 +94,6 @@ def test_canvas_and_moodle_get_columns_that_they_import():
     assert rows[2][:2] == ["ben", "88"]
 
 
-@pytest.mark.slow
-def test_the_command_line_prints_a_format(tmp_path, capsys):
-    (tmp_path / "ada.py").write_text(RIGHT, encoding="utf-8")
-    assert main(["grade", str(tmp_path / "ada.py"), "--format", "gradescope"]) == 0
-    assert json.loads(capsys.readouterr().out)["score"] == 100
-    assert main(["grade", str(tmp_path / "ada.py"), "--format", "moodle"]) == 0
-    assert capsys.readouterr().out.splitlines()[1] == "ada,100,No mistake found."
-
-
 # ---- why
 
 

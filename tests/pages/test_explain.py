@@ -1,8 +1,6 @@
 """The stepping page computes what the engine computes, and shows one moment at a time."""
 
-import json
 import random
-import re
 
 import pytest
 from browser import until
@@ -13,15 +11,12 @@ from random_graphs import SMOOTH, build
 from micrograd import Value, calls, explain, no_grad, topological_order
 from micrograd.core import arithmetic
 from micrograd.core.node import operation, operations
-from micrograd.derivatives import local_derivatives
-from micrograd.pages.page import as_json
 
 HOSTILE = [
     "</script><script>document.title = 'broken'</script>", "<img src=x onerror=alert(1)>", '"', "'",
     "\\", "{{data}}", "${1}", "`", "-->", "<!--", "]]>", "&amp;", "عربي", "\u202etfel", "\u2028",
     "a\nb", "x" * 300, "größe Ω 損失", "d[0]", "__proto__", "constructor",
 ]  # fmt: skip
-SIZES = [(390, 844), (960, 760), (1280, 800), (1920, 1080)]
 
 
 @pytest.fixture
@@ -67,17 +62,13 @@ def compared(page, root):
 # ---- the file
 
 
-def test_one_small_file():
-    page = explain(*neuron()).html
-    assert len(page.encode()) < 150_000
-    assert "Content-Security-Policy" in page
-
-
-def test_the_same_graph_gives_the_same_page_and_stays_as_it_is():
+def test_the_same_graph_gives_the_same_small_page_and_stays_as_it_is():
     o, names = neuron()
     o.backward()
     before = [(v.data, v.grad, v._prev) for v in topological_order(o)]
-    assert explain(o, names=names).html == explain(o, names=names).html
+    page = explain(o, names=names).html
+    assert explain(o, names=names).html == page
+    assert len(page.encode()) < 150_000
     assert [(v.data, v.grad, v._prev) for v in topological_order(o)] == before
 
 
@@ -111,36 +102,13 @@ def test_every_operation_computes_in_the_page_as_in_the_engine(shown):
 
 
 def test_random_programs_and_networks(shown):
-    for seed in range(4):
-        dice = random.Random(seed)
-        steps = [[dice.randrange(100) for _ in range(3)] for _ in range(12)]
-        root = build([Value(dice.uniform(-2, 2)) for _ in range(3)], steps, SMOOTH)
-        with shown(root) as page:
-            compared(page, root)
+    dice = random.Random(0)
+    steps = [[dice.randrange(100) for _ in range(3)] for _ in range(12)]
+    program = build([Value(dice.uniform(-2, 2)) for _ in range(3)], steps, SMOOTH)
     loss, names = network(3)
-    with shown(loss, names) as page:
-        compared(page, loss)
-
-
-def test_each_step_is_a_closure_of_the_engine(shown):
-    r, _ = diamond()
-    order = topological_order(r)
-    with shown(r) as page:
-        found = page.evaluate(
-            "page.model.steps.list.map((_, at) => {"
-            " const {g, d, changes} = page.model.steps.state(at);"
-            " return [[...g], changes.map(c => [c.giver, c.edge, c.local])]; })"
-        )
-    for v in order:
-        v.grad = 0
-    r.grad = 1
-    backward = [v for v in reversed(order) if v._prev]
-    seed = len(found) - len(backward) - 2
-    for v, (gradients, changes) in zip(backward, found[seed + 1 : -1], strict=True):
-        local = local_derivatives(v)
-        v._backward()
-        assert gradients == [v.grad for v in order]
-        assert changes == [[order.index(v), k, x] for k, x in enumerate(local)]
+    for root, given in ((program, {}), (loss, names)):
+        with shown(root, given) as page:
+            compared(page, root)
 
 
 def test_a_rule_that_changes_in_python_changes_on_the_page(shown):
@@ -256,16 +224,8 @@ def test_a_nudge_shows_the_predicted_move_beside_the_actual_one(shown):
         assert predicted == "+0.02"
         assert 0.018 < float(actual) < 0.02
         assert cards(page)["w₁"] == ["−2.98", "1"]
-        words = page.evaluate(  # the numbers before the nudge, all along the path to the result
-            "Object.fromEntries([...page.stage.cards.values()].map(({item, word}) =>"
-            " [itemName(page.model, item), word.textContent]))"
-        )
-        before = {name: word.split()[0] for name, word in words.items() if "→" in word}
-        sums = {"x₁w₁": "−6", "x₁w₁ + x₂w₂": "−6", "n": "0.8814"}
-        assert before == {"w₁": "−3", **sums, "o": "0.7071"}
-        assert page.locator("#graph .badge").all_text_contents() == [
-            f"grad × Δ: +0.02actual: {actual}",
-        ]
+        badges = page.locator("#graph .badge").all_text_contents()
+        assert badges == [f"grad × Δ: +0.02actual: {actual}"]
 
 
 def test_predict_hides_the_next_number_until_it_has_been_typed(shown):
@@ -284,36 +244,6 @@ def test_predict_hides_the_next_number_until_it_has_been_typed(shown):
         assert page.locator("#graph .label").all_text_contents() == ["?", "?"]
         page.get_by_role("button", name="Tell me").click()
         assert len(page.locator("#graph .label").all_text_contents()[0]) > 3
-
-
-def test_without_parameters_the_page_says_what_one_step_will_move(shown):
-    o, names = neuron()
-    with shown(o, names) as page:
-        said = page.locator("#moves").inner_text()
-        assert "moves all of them: b, w₁, w₂, x₁ and x₂" in said
-        assert "each leaf" in page.locator("#oneStep").get_attribute("title")
-        step_to(page, -1)
-        assert "One step moves each leaf a little" in page.locator("#chains").inner_text()
-    with shown(o, names, of={"parameters": [names["w1"]]}) as page:
-        assert page.locator("#moves").is_hidden()
-        step_to(page, -1)
-        assert "One step moves each parameter a little" in page.locator("#chains").inner_text()
-
-
-def test_old_and_new_numbers_are_never_one_over_the_other(shown):
-    o, names = neuron()
-    with shown(o, names, of={"parameters": [names["b"]]}, hash="#rate=0.2") as page:
-        for b in ("4.1234", "5.1", "5.91234", "5.999877"):
-            page.select_option("#leaf", label="b")
-            page.locator("#value").fill(b)
-            page.get_by_role("button", name="One step").click()
-            gaps = page.evaluate(
-                "[...page.stage.cards.values()].filter(({word}) => word?.textContent.includes('→'))"
-                ".map(({word, data}) => data.getBoundingClientRect().left"
-                " - word.getBoundingClientRect().right)"
-            )
-            assert len(gaps) == 3  # b, n and o
-            assert min(gaps) > 0
 
 
 def test_one_step_moves_the_parameters_against_their_gradients(shown):
@@ -406,54 +336,10 @@ def test_a_network_opens_as_neurons_that_unfold_down_to_one_scalar(shown):
         assert any("model.layers[0].neurons" in name for name in names)
 
 
-def test_a_folded_neuron_obeys_the_chain_rule(shown):
-    loss, names = network()
-    with shown(loss, names) as page:
-        for at in range(page.evaluate("page.model.steps.count")):
-            step_to(page, at)
-            chains = page.evaluate("at => told(page.model, at).chains.map(c => c.explained)", at)
-            assert False not in chains
-
-
-def test_a_box_tells_of_the_parameters_inside_and_constants_get_no_gradient(shown):
-    w, b = Value(3.0, label="w"), Value(1.0, label="b")
-
-    def unit(x):
-        return (w * x + b).tanh()
-
-    def program():
-        return unit(2.0) / 4.0
-
-    with shown(calls(program), of={"parameters": [w, b], "level": 0}) as page:
-        step_to(page, -2)
-        assert "leaves inside it (2)" in page.locator("#sentenceNow").inner_text()
-        values = page.evaluate("page.stage.cards.get('b0').values.textContent")
-        assert "back, at most ±1.663e" in values  # what w gets: 2 / 4 x (1 - tanh(7)^2)
-        ways = page.evaluate(
-            "page.stage.arrows.filter(({group}) => group.matches('.still'))"
-            ".map(({group}) => group.matches('.passed'))"
-        )
-        assert ways == [False]
-
-
-def test_what_passes_through_a_loop_is_called_by_its_variable(shown):
-    def spring():
-        x, v = Value(1.0, label="position"), Value(0.0, label="speed")
-        for _ in range(3):
-            v = v - x * 0.1
-            x = x + v * 0.1
-        return x * x
-
-    with shown(calls(spring)) as page:
-        names = page.evaluate("page.model.graph.nodes.map((_, i) => page.model.name(i))")
-        assert {"x₁", "v₁", "x₃"} < {*names}
-
-
-def test_40_000_nodes_open_as_a_loop(shown):
+def test_a_long_loop_opens_as_its_steps(shown):
     y = Value(1.0, label="x")
-    for _ in range(13_500):
+    for _ in range(2000):
         y = (y + 1.0).tanh()
-    assert len(topological_order(y)) > 40_000
     with shown(y) as page:
         assert len(cards(page)) <= 40
         page.get_by_role("button", name="Unfold: ").click()  # one step of a loop
@@ -463,19 +349,6 @@ def test_40_000_nodes_open_as_a_loop(shown):
 
 
 # ---- stacks, member by member
-
-
-def paged(page):
-    """The page of explain(), with stacks of more than four boxes shown one member at a time."""
-    found = re.search(r'(?<=id="data">)(.*?)(?=</script>)', page.html, re.S)[0]
-    data = json.loads(found)
-    boxes = data["graph"]["boxes"]
-    for j, box in enumerate(boxes):
-        members = [k for k, inner in enumerate(boxes) if inner["parent"] == j]
-        if box["kind"] == "stack" and len(members) > 4:
-            box |= {"members": members, "at": members[0]}
-    page.html = page.html.replace(found, as_json(data))
-    return page
 
 
 def largest_of(rows):
@@ -492,39 +365,36 @@ def largest_of(rows):
     return sum(largest(row) for row in rows)
 
 
-def test_a_stack_is_shown_one_member_at_a_time(opened, tmp_path):
-    rows = [[Value(float(k), label=f"a{k}"), Value(1.0, label=f"b{k}")] for k in range(1, 7)]
+def test_a_stack_of_many_is_shown_one_member_at_a_time(shown):
+    rows = [[Value(float(k), label=f"a{k}"), Value(1.0, label=f"b{k}")] for k in range(1, 27)]
     loss = calls(largest_of, rows)
-    path = tmp_path / "page.html"
-    paged(explain(loss)).save(path)
-    with opened(path) as page:
+    with shown(loss) as page:
         page.get_by_role("button", name="Unfold largest").press("Enter")
         which = page.get_by_role("spinbutton", name="Which largest")
         assert which.input_value() == "1"
-        assert "of 6" in page.locator("#folds").inner_text()
+        assert "of 26" in page.locator("#folds").inner_text()
         page.get_by_role("button", name="Unfold softmax").press("Enter")
         assert "exp" in cards(page)
         page.get_by_role("button", name="Next largest").click()  # the same place in the second
         assert page.locator("#folds b").inner_text() == "softmax"
         page.keyboard.press("PageDown")
         assert which.input_value() == "3"
-        assert "a₃" in cards(page)
-        assert "a₂" not in cards(page)
-        which.fill("6")
-        page.keyboard.press("Enter")
-        assert "a₆" in cards(page)
         step_to(page, -1)
         compared(page, loss)
+        third = cards(page)
+        which.fill("26")
+        page.keyboard.press("Enter")
+        assert cards(page) != third
         until(page, "location.hash.includes(`step=${page.transport.at()}&open`)")
         address, again = page.evaluate("location.hash"), cards(page)
         page.get_by_role("button", name="Whole graph").click()
         assert page.locator(".pager").count() == 0
         page.get_by_role("combobox", name="Find a box").fill("soft")
-        for member in ("6", "5"):  # the last first
+        for member in ("26", "25"):  # the last first
             page.keyboard.press("Enter")
             assert page.locator("#folds b").inner_text() == "softmax"
             assert which.input_value() == member
-    with opened(path, hash=address) as page:
+    with shown(loss, hash=address) as page:
         assert cards(page) == again
 
 
@@ -544,7 +414,6 @@ def test_a_box_of_many_values_shows_them_with_what_came_and_what_went_back(shown
         assert rows[1] == ["8", "2", "0.5"]
         assert rows[2] == ["1", "2", "3"]
         assert rows[4] == ["8", "−8", "6"]  # to each w: 4 w k
-        assert page.locator("#graph .bars[d*=v]").count() == 7  # 3 and 3 of vectors, 1 of the sum
 
 
 # ---- readers of all kinds
@@ -565,11 +434,12 @@ def test_hostile_labels_do_no_harm(shown):
         compared(page, root)
 
 
-@pytest.mark.parametrize(("width", "height"), SIZES)
-def test_letters_can_be_read_and_nothing_needs_sideways_scrolling(shown, width, height):
-    for root, names in (neuron(), network(3)):
-        with shown(root, names, width=width, height=height) as page:
-            step_to(page, -2)
+@pytest.mark.parametrize("width", [390, 1280])
+def test_letters_can_be_read_and_nothing_needs_sideways_scrolling(shown, width):
+    wide = Value(-2.7431234e23, label="x") * Value(7.7731234e-87, label="y")
+    for root, names in (neuron(), network(3), (wide, {})):
+        with shown(root, names, width=width) as page:
+            step_to(page, -1)
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
             if width < 500:  # more than three cards begin fitted across, and can be enlarged
                 for _ in range(4):
@@ -586,38 +456,16 @@ def test_letters_can_be_read_and_nothing_needs_sideways_scrolling(shown, width, 
             assert not overlaps
 
 
-def test_long_numbers_are_not_clipped(shown):
-    x = Value(-2.7431234e23, label="x")
-    with shown(x * Value(7.7731234e-87, label="y")) as page:
-        step_to(page, -1)
-        assert cards(page)["x"] == ["−2.743e23", "7.773e−87"]
-        for name in ("data", "grad"):
-            boxes = page.evaluate(
-                "name => [...page.stage.cards.values()].map(card => [card[name].getBBox(), card])"
-                ".map(([box, card]) => [box.x, box.x + box.width, card.width])",
-                name,
-            )
-            assert all(left > 38 and right < width for left, right, width in boxes)
-
-
-def test_a_finger_pans_and_steps_on_a_phone(shown):
+def test_a_finger_steps_on_a_phone_and_the_picture_stays_in_view(shown):
     with shown(*network(), width=390, height=844, has_touch=True, is_mobile=True) as page:
         page.get_by_role("button", name="Step forward").tap()
         assert page.locator("#count").inner_text().startswith("1 of")
-        assert page.evaluate("page.stage.needs(page.stage.k).width <= page.stage.size.width + 1")
         for _ in range(3):
             page.get_by_role("button", name="Larger").tap()
         assert page.locator("#map").is_visible()
-        page.evaluate(
-            """() => { window.before = page.stage.x; page.stage.svg.setPointerCapture = () => {};
-            for (const [name, x] of [["down", 300], ["move", 280], ["move", 180], ["up", 180]])
-              page.stage.svg.dispatchEvent(new PointerEvent(`pointer${name}`,
-                {pointerId: 1, clientX: x, clientY: 300, bubbles: true})); }"""
-        )
-        assert page.evaluate("page.stage.x < before")
         top = page.locator("#picture").bounding_box()["y"]
         page.evaluate("document.querySelector('#tools').scrollIntoView()")
-        assert page.locator("#picture").bounding_box()["y"] >= min(top, 0)  # it stays in view
+        assert page.locator("#picture").bounding_box()["y"] >= min(top, 0)
         assert page.locator("#graph").bounding_box()["y"] < 844
 
 
@@ -634,64 +482,20 @@ def test_the_state_is_in_the_address(shown, tmp_path, opened):
         assert page.evaluate("[page.mistake, page.model.numbers.get(0)]") == ["order", 2.5]
 
 
-def test_another_link_in_the_same_window_shows_its_own_step(shown):
-    with shown(*diamond(), hash="#step=2&v0=2.5&rate=0.3") as page:
-        for hash, at, a, rate in (
-            ("#v0=&step=3&leaf=&nudge=", "3 of 10", 3, 0.1),  # what is empty is left out
-            ("#v0=4&step=6&mistake=order", "6 of 10", 4, 0.1),
-            ("#v0=1e999&step=&rate=1e308", "0 of 10", 3, 0.1),
-            ("#rate=0.2&step=5&example", "5 of 10", 3, 0.2),
-        ):
-            page.evaluate("hash => { location.hash = hash; }", hash)
-            until(page, f"$('count').textContent === '{at}'")
-            assert page.evaluate("[page.model.numbers.get(0), page.rate, +$('rate').value]") == [
-                a, rate, rate,
-            ]  # fmt: skip
-            assert page.evaluate("page.mistake === 'order'") == ("order" in hash)
-
-
-def test_a_learning_rate_that_does_not_count_is_refused_aloud(shown):
-    with shown(*neuron()) as page:
-        for typed in ("-1", "1e308", "", "0.3"):
-            page.fill("#rate", typed)
-            page.keyboard.press("Tab")
-            said = page.inner_text("#refusedRate")
-            assert page.input_value("#rate") == str(page.evaluate("page.rate"))
-            assert said == "" if typed == "0.3" else f"got {typed or 'none'}." in said
-        page.fill("#rate", "1e-12")
-        page.get_by_role("button", name="One step").click()
-        assert "0.7071 → 0.7071. It is smaller by 3.75e−12" in page.inner_text("#descent")
-
-
-def test_a_number_is_read_in_full_in_its_field(shown):
-    for x, text in ((-2.772e306, "-2.772e306"), (-2.772e20, "-2.772e20"), (-2.772e-6, "-2.772e-6")):
-        with shown(Value(x, label="x") * 1.0) as page:
-            assert page.input_value("#value") == text
-            assert page.evaluate("$('value').scrollWidth <= $('value').clientWidth")
-
-
 def test_each_leaf_is_found_by_the_names_that_the_page_gives_it(shown):
-    loss, names = network(12)
-    with shown(loss, names) as page:
-        for name, leaf in (
-            ("l0.n1.w0", "L0.n1.w0"), ("model.layers[1].neurons[0].b", "L1.n0.b"), ("x10", "x₁₀"),
-        ):  # fmt: skip
+    with shown(*network(12)) as page:
+        for name, leaf in (("model.layers[1].neurons[0].b", "L1.n0.b"), ("x10", "x₁₀")):
             page.get_by_role("combobox", name="Find a box").fill(name)
             page.keyboard.press("Enter")
             assert page.locator("#graph .picked .name").text_content() == leaf
-            assert page.evaluate("page.model.name(+$('leaf').value)") == leaf
 
 
-def test_the_picture_is_saved_as_svg(opened, tmp_path):
-    path = tmp_path / "page.html"
-    explain(*neuron()).save(path)
-    with opened(path) as page:
-        text = page.evaluate("page.stage.file()")
-        assert text.startswith("<svg")
-        assert "tanh" in text
+def test_the_picture_is_saved_as_svg(shown, tmp_path):
+    with shown(*neuron()) as page:
         with page.expect_download() as download:
             page.get_by_role("button", name="SVG").click()
-        assert download.value.suggested_filename == "graph.svg"
+        download.value.save_as(tmp_path / "graph.svg")
+    assert ">tanh<" in (tmp_path / "graph.svg").read_text(encoding="utf-8")
 
 
 def test_presenter_embedded_tour_and_words(shown):
@@ -752,18 +556,16 @@ def test_in_a_notebook_and_in_a_frame_that_is_not_on_the_screen_yet(opened, tmp_
 
 def test_unusual_numbers_are_told(shown):
     x = Value(1.0, label="x")
-    with shown(x.log(), {"x": x}) as page:
-        page.locator("#value").fill("-1")
-        step_to(page, 1)
-        assert (
-            page.locator("#alarm").inner_text() == "log(x) is nan: turn a leaf back, or press Undo."
-        )
-    with shown(Value(2.0)) as page:
-        page.keyboard.press("End")
-    y = x * 2.0
+    y = x.log()
     x.data = 5.0
     with shown(y) as page:
-        assert "In Python the result is still 2" in page.locator("#stale").inner_text()
+        assert "In Python the result is still 0" in page.locator("#stale").inner_text()
+        page.locator("#value").fill("-1")
+        step_to(page, 1)
+        said = page.locator("#alarm").inner_text()
+        assert said == "log(x) is nan: turn a leaf back, or press Undo."
+    with shown(Value(2.0)) as page:
+        page.keyboard.press("End")
 
 
 def test_leaves_of_a_user_defined_operation_are_fixed(shown):
@@ -812,30 +614,12 @@ def test_formulas_are_mathematics(shown):
         assert "x1 × w1 = 2 × (−3) = −6." in page.locator("#spoken").inner_text()
 
 
-def test_formulas_stay_as_they_are_however_often_they_are_shown(shown):
-    with shown(*neuron()) as page:
-        page.get_by_role("button", name="Table").click()
-        formulas = page.locator("#table td", has_text=re.compile("^="))
-        before = ["= x1 × w1", "= x2 × w2", "= x1 × w1 + x2 × w2", "= x1 × w1 + x2 × w2 + b"]
-        for _ in range(4):
-            page.keyboard.press("ArrowRight")
-            assert formulas.all_inner_texts() == [*before, "= tanh(n)"]
-
-
 def test_local_derivatives_are_shown_as_the_formulas_that_were_recorded(shown):
     x, w = Value(2.0, label="x"), Value(-3.0, label="w")
-    for root, expected in [
-        (x * w, ["w", "x"]),
-        (x + w, ["", ""]),
-        (x / w, ["1 / w", "−(x / w / w)"]),
-        (x.tanh(), ["1 − tanh(x)^2"]),
-        (x.relu(), ["1 if x > 0, else 0"]),
-        (x**3, ["3 × x^2"]),
-    ]:
-        with shown(root) as page:
-            step_to(page, -2)
-            found = page.evaluate(
-                "told(page.model, page.model.steps.count - 2).chains"
-                ".map(c => plain(localRule(page.model, c)))"
-            )
-            assert found == expected
+    with shown(x * w + x / w + x.tanh() + x.relu() + x**3) as page:
+        told = ""
+        for at in range(page.evaluate("page.model.steps.count")):
+            step_to(page, at)
+            told += page.locator("#chains").inner_text().replace("\n", "")
+    for rule in ("1 / w", "−(x / w / w)", "1 − tanh(x)2", "1 if x > 0, else 0", "3 × x2"):
+        assert rule in told

@@ -1,6 +1,5 @@
 """The page of live training: what is in the file, what it computes, and what people do with it."""
 
-import json
 import random
 import re
 
@@ -14,7 +13,7 @@ from micrograd import SGD, Adam, AdamW, Linear, Sequential, Value, playground
 from micrograd.core.tracing import TraceError
 from micrograd.datasets import blobs, moons
 from micrograd.losses import binary_cross_entropy_with_logits, squared_error
-from micrograd.nn import ACTIVATIONS, MLP, Activation, Module
+from micrograd.nn import MLP, Activation, Module
 
 X, Y = moons(40)
 
@@ -26,11 +25,6 @@ def saved(page, folder):
 def drawn(page):
     """Waits until what was asked for has been drawn."""
     page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-
-
-def data_of(page):
-    text = re.search(r'<script type="application/json" id="data">(.*?)</script>', page.html)[1]
-    return json.loads(text)
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +67,6 @@ MODELS = {
     "linear": lambda: mlp(2, [1]),
     "other": Pair,
     "doubled": lambda: Doubled(2, [3, 1]),
-    "classes": lambda: mlp(2, [4, 3], activation="tanh"),
     "sequence": lambda: Sequential(Linear(2, 4), Activation("relu"), Linear(4, 3)),
 }
 OPTIMIZERS = {
@@ -110,9 +103,7 @@ def after(opened, folder, page, steps):
         ("sigmoid", "adam", "own"),
         ("linear", "adamw", "cross-entropy"),
         ("other", "adam", "hinge"),
-        ("other", "sgd", "own"),
         ("doubled", "sgd", "cross-entropy"),
-        ("classes", "sgd", "several classes"),
         ("sequence", "sgd", "several classes"),
     ],
 )
@@ -124,8 +115,10 @@ def test_twenty_steps_agree_with_the_engine(tmp_path, opened, model, optimizer, 
     optimizer = OPTIMIZERS[optimizer](model.parameters())
     trained(model, points, labels, loss_of, targets, optimizer, steps=3)  # it has moments now
     page = playground(model, points, labels, loss=loss_of, optimizer=optimizer)
-    assert after(opened, tmp_path, page, 0) == [p.data for p in model.parameters()]
-    found = after(opened, tmp_path, page, 20)
+    with opened(saved(page, tmp_path)) as shown:
+        assert shown.evaluate("page.numbers()") == [p.data for p in model.parameters()]
+        shown.evaluate("page.train(20)")
+        found = shown.evaluate("page.numbers()")
     expected = trained(model, points, labels, loss_of, targets, optimizer)
     assert found == pytest.approx(expected, rel=1e-12)
 
@@ -153,32 +146,12 @@ def test_a_curve_trains_as_in_python(tmp_path, opened, kind, loss):
 def test_what_is_detached_is_right_for_large_scores(tmp_path, opened):
     model, points = MLP(2, [1]), [[1.0, 1.0], [-1.0, -2.0]]
     model.load_state_dict(dict.fromkeys(model.state_dict(), 900.0))
-    found = after(opened, tmp_path, playground(model, points, [0, 1]), 1)
+    with opened(saved(playground(model, points, [0, 1]), tmp_path)) as shown:
+        shown.evaluate("page.train(1)")
+        found = shown.evaluate("page.numbers()")
     loss, optimizer = binary_cross_entropy_with_logits, SGD(model.parameters(), lr=0.3)
     expected = trained(model, points, [0, 1], loss, int, optimizer, steps=1)
     assert found == pytest.approx(expected, rel=1e-12)
-
-
-def test_a_closure_changed_in_python_changes_the_page(tmp_path, opened, monkeypatch):
-    def tanh(value):
-        out = Value(value.data * 1, (value,), "tanh")
-
-        def backward():
-            value.grad += 3 * out.grad
-
-        out._backward = backward
-        return out
-
-    gradients = []
-    for _ in range(2):
-        page = playground(mlp(2, [1], output="tanh"), X, Y)
-        with opened(saved(page, tmp_path)) as shown:
-            before = shown.evaluate("page.numbers()")
-            shown.evaluate("page.train(1)")
-            after = shown.evaluate("page.numbers()")
-            gradients.append([b - a for a, b in zip(before, after, strict=True)])
-        monkeypatch.setitem(ACTIVATIONS, "tanh", tanh)
-    assert gradients[0] != pytest.approx(gradients[1], rel=1e-3)
 
 
 def test_an_update_rule_changed_in_python_changes_the_page(tmp_path, opened, monkeypatch):
@@ -225,14 +198,6 @@ def test_the_page_is_small_and_draws_no_random_number():
     assert len(page.html.encode()) < 220_000
     assert len(playground(MLP(2, [16, 16, 1]), X * 10, Y * 10).html.encode()) < 500_000
     assert "{{" not in page.html
-
-
-def test_a_function_with_parameters_is_a_model_too():
-    w, b = Value(0.5, label="slope"), Value(0.1)
-    data = data_of(playground(lambda x: w * x[0] + b, X, Y))
-    assert data["model"]["called"] == ["slope", "p1"]
-    assert data["model"]["weights"] == [0.5, 0.1]
-    assert (w.data, b.data) == (0.5, 0.1)
 
 
 @pytest.mark.parametrize(
@@ -317,7 +282,7 @@ def test_buttons_and_keys_train_and_undo(ready, opened):
         assert page.input_value("#rate") == "0.5"
 
 
-def test_lines_say_how_their_weights_moved_until_something_changes(ready, opened):
+def test_lines_say_how_their_weights_moved(ready, opened):
     texts = "[...document.querySelectorAll('#network text')].map(text => text.textContent)"
     with opened(ready, hash="#net=") as page:
         before = page.evaluate("page.numbers()")
@@ -326,11 +291,6 @@ def test_lines_say_how_their_weights_moved_until_something_changes(ready, opened
         after = page.evaluate("page.numbers()")
         moves = [f"{before[i]:.3g} → {after[i]:.3g}".replace("-", "−") for i in (0, 1)]
         assert sorted(page.evaluate(texts)) == sorted(moves)
-        page.click("#show-gradients")
-        drawn(page)
-        assert page.evaluate(texts) == []
-        page.click("#show-weights")
-        drawn(page)
         page.click("#again")
         drawn(page)
         assert page.evaluate(texts) == []
@@ -369,24 +329,17 @@ def test_the_loss_along_the_last_step_is_that_of_the_engine(tmp_path, opened):
 
 def test_the_page_tells_what_a_step_did(ready, opened):
     with opened(ready) as page:
-        before, losses = page.evaluate("page.numbers()"), "page.state().curves.loss"
         told = page.text_content("#said")
         assert told.startswith("105 parameters: 88 weights (the lines) and 17 biases.")
         page.click("#one-step")
         drawn(page)
-        after, (high, low) = page.evaluate("page.numbers()"), page.evaluate(losses)
+        high, low = page.evaluate("page.state().curves.loss")
         said = page.text_content("#said").replace("−", "-")
         assert said.startswith(f"The loss fell from {high:.3f} to {low:.3f}. ")
-        name, w, rate, g, result = re.search(
-            r"\(marked line\): (\S+): (\S+) - (\S+) × (\S+) = (\S+)\.$", said
-        ).groups()
-        assert float(w) - float(rate) * float(g.strip("()")) == pytest.approx(float(result), 1e-3)
-        layer, neuron, entry = map(int, re.fullmatch(r"L(\d)\.n(\d)\.w(\d)", name).groups())
-        sizes = [2, 8, 8, 1]
-        start = sum(sizes[k + 1] * (sizes[k] + 1) for k in range(layer))
-        place = start + neuron * (sizes[layer] + 1) + entry
-        assert float(w) == pytest.approx(before[place], rel=1e-3)
-        assert float(result) == pytest.approx(after[place], rel=1e-3)
+        marked = r"\(marked line\): \S+: (\S+) - (\S+) × (\S+) = (\S+)\.$"
+        w, rate, g, result = (float(x.strip("()")) for x in re.search(marked, said).groups())
+        assert w - rate * g == pytest.approx(result, 1e-3)
+        assert min(abs(x - result) for x in page.evaluate("page.numbers()")) < 1e-3 * abs(result)
         page.select_option("#optimizer", "Adam")
         page.click("#one-step")
         drawn(page)
@@ -399,14 +352,10 @@ def test_the_page_tells_what_a_step_did(ready, opened):
 
 def test_it_trains_until_the_loss_is_small(ready, opened):
     with opened(ready) as page:
-        page.focus("body")
         page.select_option("#pace", "50")
-        page.keyboard.press("Space") if page.evaluate(
-            "document.activeElement.tagName"
-        ) == "BODY" else page.click("#train")
+        page.click("#train")
         until(page, "page.state().training.steps > 600")
-        page.get_by_role("button", name="Train").click()
-        until(page, "document.querySelector('#train').textContent.includes('Train')")
+        page.click("#train")
         steps = page.evaluate("page.state().training.steps")
         assert page.evaluate("page.state().curves.loss.at(-1)") < 0.1
         assert page.evaluate("page.state().curves.accuracy.at(-1)") == 1
@@ -420,15 +369,10 @@ def test_it_trains_until_the_loss_is_small(ready, opened):
 def test_reset_gives_the_same_numbers_for_the_same_seed(ready, opened):
     with opened(ready) as page:
         start = page.evaluate("page.numbers()")
-        page.evaluate("page.train(3)")
-        page.get_by_role("button", name="Reset").click()
-        drawn(page)
-        assert page.evaluate("page.numbers()") == start
         page.fill("#seed", "5")
         page.keyboard.press("Tab")
         other = page.evaluate("page.numbers()")
         assert other != start
-        assert max(map(abs, other)) <= 1
         page.evaluate("page.train(3)")
         page.click("#reset")
         drawn(page)
@@ -438,20 +382,17 @@ def test_reset_gives_the_same_numbers_for_the_same_seed(ready, opened):
 def test_batches_and_other_settings_work_while_it_runs(ready, opened):
     with opened(ready) as page:
         page.click("#train")
-        for choice, value in [("#batch", "10"), ("#batch", "1"), ("#optimizer", "Adam"),
-                              ("#decay", "0.001"), ("#loss-name", "hinge"), ("#activation", "relu"),
-                              ("#optimizer", "Momentum")]:  # fmt: skip
+        for choice, value in [("#batch", "1"), ("#optimizer", "Adam"), ("#decay", "0.001"),
+                              ("#loss-name", "hinge"), ("#activation", "relu")]:  # fmt: skip
             page.select_option(choice, value)
             before = page.evaluate("page.state().training.steps")
             until(page, f"page.state().training.steps > {before}")
         page.fill("#rate", "0.01")
         page.keyboard.press("Enter")
-        until(page, "page.state().settings.rate === 0.01")
         page.click("#train")
-        state = page.evaluate("page.state().settings")
-        assert state["batch"] == 1
-        assert state["optimizer"] == "Momentum"
-        assert state["loss"] == "hinge"
+        settings = page.evaluate("page.state().settings")
+        found = [settings[name] for name in ("rate", "batch", "optimizer", "loss")]
+        assert found == [0.01, 1, "Adam", "hinge"]
 
 
 def test_neurons_and_layers_are_added_and_removed(ready, opened):
@@ -505,25 +446,21 @@ def test_a_point_flows_through_the_network(tmp_path, opened):
         assert f"{score.data:.2g}{score.grad:.2g}" == below
 
 
-def test_a_neuron_steps_through_its_operations(tmp_path, opened):
+def test_a_neuron_steps_through_its_operations_and_its_weights_can_be_turned(tmp_path, opened):
     model = mlp(2, [3, 1], activation="tanh")
     with opened(saved(playground(model, X, Y), tmp_path)) as page:
         page.click("[aria-label^='L0.n1']")
         drawn(page)
         cards = page.locator("#opened-graph .card")
-        assert cards.count() == 11
         spoken = "[...document.querySelectorAll('#opened-graph .card')].map(c => c.ariaLabel)"
+        assert cards.count() == 11
         assert all(text.endswith("grad ·") for text in page.evaluate(spoken))
         page.focus("#opened-forward")
         page.keyboard.press("ArrowRight")
         drawn(page)
         assert page.text_content("#opened-count") == "1 of 14"
-        assert "step 0 ·" in page.text_content("#figures")  # the network did not train
-        page.get_by_role("button", name="Step forward").click()
-        page.get_by_role("button", name="Step back").click()
-        drawn(page)
-        assert page.text_content("#opened-count") == "1 of 14"
         assert " × " in page.text_content("#opened-said")
+        assert "step 0 ·" in page.text_content("#figures")  # the network did not train
         page.click("#opened-all")
         drawn(page)
         loss = binary_cross_entropy_with_logits(model(X[0]), Y[0])
@@ -532,24 +469,15 @@ def test_a_neuron_steps_through_its_operations(tmp_path, opened):
         for name, p in zip(("w₁", "w₂", "b"), (*neuron.w, neuron.b), strict=True):
             (text,) = (text for text in found if text.startswith(f"{name}, parameter"))
             assert text.replace("−", "-").endswith(f"data {p.data:.4g}, grad {p.grad:.4g}")
-        page.keyboard.press("Escape")
-        drawn(page)
-        assert not page.is_visible("#arithmetic")
-
-
-def test_a_weight_is_turned_on_its_card(tmp_path, opened):
-    model = mlp(2, [3, 1], activation="tanh")
-    with opened(saved(playground(model, X, Y), tmp_path)) as page:
-        page.click("[aria-label^='L0.n1']")
-        drawn(page)
         before = page.evaluate("page.numbers()")
         page.focus("#opened-graph .parameter >> nth=0")
         page.keyboard.press("ArrowUp")
         drawn(page)
         after = page.evaluate("page.numbers()")
-        changed = [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a != b]
-        assert changed == [3]
-        assert after[3] == pytest.approx(before[3] + 0.1, abs=1e-3)
+        assert after == [*before[:3], pytest.approx(before[3] + 0.1, abs=1e-3), *before[4:]]
+        page.keyboard.press("Escape")
+        drawn(page)
+        assert not page.is_visible("#arithmetic")
 
 
 def test_a_weight_shows_its_update_and_is_set_by_hand(tmp_path, opened):
@@ -601,38 +529,35 @@ def test_a_table_shows_all_weights_with_their_moments(ready, opened):
 
 
 def test_points_are_added_moved_and_deleted_by_hand(ready, opened):
-    with opened(ready) as page:
+    with opened(ready, has_touch=True) as page:
         examples = "page.state().examples"
-        count = len(page.evaluate(examples))
+        start = page.evaluate(examples)
         page.click("#brush button >> nth=1")
-        box = page.locator("#boundary").bounding_box()
-        x, y = 60, 20  # a corner without points
-        page.click("#boundary", position={"x": x, "y": y})
+        board = page.locator("#boundary")
+        board.tap(position={"x": 60, "y": 20})  # a corner without points, by a finger
         drawn(page)
-        new = page.evaluate(examples)[-1]
-        assert len(page.evaluate(examples)) == count + 1
-        assert new["label"] == 1
-        assert page.evaluate(f"page.geometry().at({x}, {y})") == pytest.approx(
-            [new["x"], new["y"]], abs=0.02
-        )
-        page.mouse.move(box["x"] + x, box["y"] + y)
+        *old, new = page.evaluate(examples)
+        assert (old, new["label"]) == (start, 1)
+        place = pytest.approx([new["x"], new["y"]], abs=0.02)
+        assert page.evaluate("page.geometry().at(60, 20)") == place
+        box = board.bounding_box()
+        page.mouse.move(box["x"] + 60, box["y"] + 20)
         page.mouse.down()
         page.mouse.move(box["x"] + 120, box["y"] + 40, steps=4)
         page.mouse.up()
         drawn(page)
         moved = page.evaluate(examples)[-1]
-        assert page.evaluate("page.geometry().at(120, 40)") == pytest.approx(
-            [moved["x"], moved["y"]], abs=0.02
-        )
+        place = pytest.approx([moved["x"], moved["y"]], abs=0.02)
+        assert page.evaluate("page.geometry().at(120, 40)") == place
         page.click("#boundary", position={"x": 120, "y": 40})
         drawn(page)
         page.get_by_role("button", name="Delete").click()
         drawn(page)
-        assert len(page.evaluate(examples)) == count
-        for expected in (count + 1, count + 1, count):
+        assert page.evaluate(examples) == start
+        for more in (1, 1, 0):
             page.click("#undo")
             drawn(page)
-            assert len(page.evaluate(examples)) == expected
+            assert len(page.evaluate(examples)) == len(start) + more
         page.click("#clear")
         drawn(page)
         assert page.evaluate(examples) == []
@@ -645,68 +570,43 @@ def test_points_are_added_moved_and_deleted_by_hand(ready, opened):
 
 def test_points_are_pasted_as_csv(ready, opened):
     with opened(ready) as page:
+
+        def pasted(text):
+            """What the page says, the labels of its points, and the names of the classes."""
+            page.get_by_label("Points as CSV").fill(text)
+            page.get_by_role("button", name="Use these points").click()
+            drawn(page)
+            examples = page.evaluate("page.state().examples")
+            names = page.locator("#legend bdi").all_text_contents()
+            return page.text_content("#details output"), [p["label"] for p in examples], names
+
         page.click("#paste")
-        area, said = page.get_by_label("Points as CSV"), page.locator("#details output")
         for text, message in (
             ("", "Expected 1 to 400 points, got 0: paste one point in each line."),
-            (
-                "1,2,0\n3,4",
-                "Line 2: expected 3 columns (x1, x2, class) or 2 (x, number to predict), ",
-            ),
+            ("1,2,0\n3,4", "Line 2: expected 3 columns (x1, x2, class) or 2 (x, number to pred"),
             ("a,b,c\n1,x,0", "Line 2: expected two finite numbers, got 1, x: write them like"),
-            ("x,2,0\n1,2,0", "Line 1: expected two finite numbers, got x, 2: write them like"),
-            (
-                "1;2;5",
-                "Line 1: expected one of the classes 0, 1, got 5: use these. To predict a number",
-            ),
+            ("nan,inf,red\n1,2,blue", "Line 1: expected two finite numbers, got nan, inf: "),
+            ("1;2;5", "Line 1: expected one of the classes 0, 1, got 5: use these. To predict "),
+            ("1,2,a\n3,4,b\n5,6,c", "Expected 2 classes, got a, b, c: this network tells 2 apart."),
         ):
-            area.fill(text)
-            page.get_by_role("button", name="Use these points").click()
-            assert said.text_content().startswith(message)
-            assert len(page.evaluate("page.state().examples")) == 100
-        area.fill("x1;x2;class\n5;2,5;1\n-3e-1;0.25;0\r\n\n1.5\t2\t0.0\n")  # decimal commas, too
-        page.get_by_role("button", name="Use these points").click()
-        assert said.text_content() == "3 points."
+            said, labels, _ = pasted(text)
+            assert said.startswith(message)
+            assert len(labels) == 100
+        said, *_ = pasted("x1;x2;class\n5;2,5;1\n-3e-1;0.25;0\r\n\n1.5\t2\t0.0\n")  # commas, too
+        assert said == "3 points."
         found = [[p["x"], p["y"], p["label"]] for p in page.evaluate("page.state().examples")]
         assert found == [[5, 2.5, 1], [-0.3, 0.25, 0], [1.5, 2, 0]]
-        page.click("#undo")
-        assert len(page.evaluate("page.state().examples")) == 100
         for text, names, labels in (  # as micrograd.datasets.read_csv reads them
             ('1, 2, "red, dark"\n3,4,blue\n5,6, blue ', ["blue", "red, dark"], [1, 0, 0]),
             ("1,2,1.0\n3,4,-1\n5,6,01", ["-1", "1"], [1, 0, 1]),
         ):
-            area.fill(text)
-            page.get_by_role("button", name="Use these points").click()
-            drawn(page)
-            assert [p["label"] for p in page.evaluate("page.state().examples")] == labels
-            link = page.evaluate("location.hash")
-            for place in ("#brush bdi", "#legend bdi"):
-                assert page.locator(place).all_text_contents() == names
-        for text, message in (
-            ("1,2,a\n3,4,b\n5,6,c", "Expected 2 classes, got a, b, c: this network tells 2 apart."),
-            ("nan,inf,red\n1,2,blue", "Line 1: expected two finite numbers, got nan, inf: "),
-            ("1,2,a\n3,4,\n5,6,c", "Line 2: expected one of the classes -1, 1, got : "),
-        ):
-            area.fill(text)
-            page.get_by_role("button", name="Use these points").click()
-            assert said.text_content().startswith(message)
-        with opened(ready, hash=link) as again:  # the link has the names
+            assert pasted(text)[1:] == (labels, names)
+        with opened(ready, hash=page.evaluate("location.hash")) as again:  # it has the names
             assert again.locator("#brush bdi").all_text_contents() == names
         page.click("[data-shape=moons]")
         assert page.locator("#legend bdi").all_text_contents() == ["0", "1"]
-        area.fill("x,y\n1,2.5\n2,-1")  # a curve, with a network of one input
-        page.get_by_role("button", name="Use these points").click()
+        pasted("x,y\n1,2.5\n2,-1")  # a curve, with a network of one input
         assert page.evaluate("page.state().sizes") == [1, 8, 8, 1]
-        page.click("[data-shape=moons]")
-        assert page.evaluate("page.state().sizes") == [2, 8, 8, 1]
-
-
-def test_a_finger_adds_a_point(ready, opened):
-    with opened(ready, width=390, height=844, has_touch=True) as page:
-        count = page.evaluate("page.state().examples.length")
-        page.locator("#boundary").tap(position={"x": 60, "y": 20})
-        drawn(page)
-        assert page.evaluate("page.state().examples.length") == count + 1
 
 
 def test_data_noise_size_and_split_can_be_chosen(ready, opened):
@@ -720,13 +620,8 @@ def test_data_noise_size_and_split_can_be_chosen(ready, opened):
         page.fill("#noise", "0")
         drawn(page)
         examples = page.evaluate("page.state().examples")
-        assert len(examples) == 200
-        assert sum(e["test"] for e in examples) == 100
+        assert [len(examples), sum(e["test"] for e in examples)] == [200, 100]
         assert max(e["y"] for e in examples) == pytest.approx(1, abs=1e-3)
-        page.click("#again")
-        page.fill("#noise", "0.3")
-        drawn(page)
-        assert page.evaluate("page.state().examples") != examples
 
 
 def test_the_address_brings_the_state_back(ready, opened):
@@ -784,16 +679,9 @@ def test_too_large_a_learning_rate_is_explained(ready, opened):
 
 def test_what_is_said_is_of_this_moment(ready, opened):
     with opened(ready) as page:
-        caption, said = page.locator("#plane-about"), page.locator("#said")
         page.hover("[aria-label^='L0.n1']")
         drawn(page)
-        assert ": L0.n1 alone" in caption.inner_text()
-        page.focus("[aria-label^='L1.n7']")
-        page.keyboard.press("ArrowRight")
-        page.evaluate("document.querySelector('#fewer-layers').click()")  # the neuron is gone
-        drawn(page)
-        drawn(page)
-        assert "the network's answer" in caption.inner_text()
+        assert ": L0.n1 alone" in page.inner_text("#plane-about")
         for rate in ("-1", "1e308", "0"):
             page.fill("#rate", rate)
             page.keyboard.press("Tab")
@@ -802,64 +690,37 @@ def test_what_is_said_is_of_this_moment(ready, opened):
             assert float(page.input_value("#rate")) == page.evaluate("page.state().settings.rate")
         page.click("#one-step")
         drawn(page)
-        assert re.fullmatch(r"The loss is still \S+\. No weight moved: .*", said.inner_text())
+        said = page.inner_text("#said")
+        assert re.fullmatch(r"The loss is still \S+\. No weight moved: .*", said)
         page.click("#clear")
         drawn(page)
-        assert "no points" in said.inner_text()
+        assert "no points" in page.inner_text("#said")
         page.click("#add")
         drawn(page)
-        assert "no points" not in said.inner_text()
-
-
-def test_a_point_that_counts_can_be_seen(ready, opened):
-    with opened(ready, hash="#points=0_0_0~1_1_1") as page:
-        seen = (
-            "page.state().examples.every(({x, y}) => page.geometry().isInside("
-            "page.geometry().across(x), page.geometry().up(y)))"
-        )
-        box = page.locator("#boundary").bounding_box()
-        x, y = page.evaluate("[page.geometry().across(0), page.geometry().up(0)]")
-        page.mouse.move(box["x"] + x, box["y"] + y)
-        page.mouse.down()
-        page.mouse.move(box["x"] - 300, box["y"] + 550, steps=60)
-        page.mouse.up()
-        drawn(page)
-        assert page.evaluate("page.state().examples[0].x") < -0.2
-        assert page.evaluate(seen)
-        page.click("#next-point")
-        page.get_by_label("x2", exact=True).fill("-70")
-        page.keyboard.press("Enter")
-        drawn(page)
-        assert page.evaluate("page.state().examples.some(({y}) => y === -70)")
-        assert page.evaluate(seen)
+        assert "no points" not in page.inner_text("#said")
 
 
 def test_a_model_that_is_no_mlp_says_what_cannot_be_changed(tmp_path, opened):
     random.seed(2)
-    with opened(saved(playground(Pair(), X, Y), tmp_path)) as page:
+    model = Pair()
+    with opened(saved(playground(model, X, Y), tmp_path)) as page:
         assert "neurons cannot be added or removed" in page.text_content("#network")
-        assert not page.is_visible("#layers")
+        assert not any(page.is_visible(part) for part in ("#layers", "#lessons", "#scripts"))
         page.get_by_role("button", name="layer.weight[0][1]").click()
         drawn(page)
         page.get_by_label("Weight", exact=True).fill("0.5")
         page.keyboard.press("Enter")
         drawn(page)
         assert 0.5 in page.evaluate("page.numbers()")
-        page.evaluate("page.train(3)")
         page.click("#next-point")
-        drawn(page)
-        assert page.locator("#opened-graph .card").count() > 20
         page.click("#opened-all")
         drawn(page)
-        model = Pair()
         for p, number in zip(model.parameters(), page.evaluate("page.numbers()"), strict=True):
             p.data = number
-        loss = binary_cross_entropy_with_logits(model(X[0]), Y[0])
-        loss.backward()
-        text = page.locator("#opened-graph .card[aria-label^='a, parameter']").get_attribute(
-            "aria-label"
-        )
-        assert text.replace("−", "-").endswith(f"grad {model.a.grad:.4g}")
+        binary_cross_entropy_with_logits(model(X[0]), Y[0]).backward()
+        a = "#opened-graph .card[aria-label^='a, parameter']"
+        text = page.get_attribute(a, "aria-label").replace("−", "-")
+        assert text.endswith(f"grad {model.a.grad:.4g}")
 
 
 # ---- The network as a Python script
@@ -890,7 +751,6 @@ def theirs(script):
     return torch.cat(rows).tolist()
 
 
-@pytest.mark.parametrize("package", ["micrograd", "PyTorch"])
 @pytest.mark.parametrize(
     ("sizes", "activation", "loss", "optimizer"),
     [
@@ -901,21 +761,20 @@ def theirs(script):
     ],
 )
 def test_copied_scripts_give_the_numbers_of_the_page(
-    tmp_path, opened, package, sizes, activation, loss, optimizer
+    tmp_path, opened, sizes, activation, loss, optimizer
 ):
-    if package == "PyTorch":
-        pytest.importorskip("torch")
     random.seed(5)
     model = MLP(*sizes, activation=activation)
     X, labels = blobs(12, classes=max(2, sizes[1][-1]))
     optimizer = OPTIMIZERS[optimizer](model.parameters())
     page = playground(model, X, labels, loss=LOSSES[loss][0], optimizer=optimizer)
     with opened(saved(page, tmp_path)) as shown:
-        script = script_of(shown, package)
+        scripts = [script_of(shown, package) for package in ("micrograd", "PyTorch")]
         shown.evaluate("page.train(101)")
-        found = shown.evaluate("page.numbers()")
-    expected = (ours if package == "micrograd" else theirs)(script)
-    assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
+        expected = pytest.approx(shown.evaluate("page.numbers()"), rel=1e-9, abs=1e-12)
+    assert ours(scripts[0]) == expected
+    pytest.importorskip("torch")
+    assert theirs(scripts[1]) == expected
 
 
 def test_a_copied_script_prints_the_losses_of_the_page_and_says_what_differs(ready, opened, capsys):
@@ -924,16 +783,13 @@ def test_a_copied_script_prints_the_losses_of_the_page_and_says_what_differs(rea
         script = script_of(page, "micrograd").replace("range(40, 40 + 101)", "range(40, 51)")
         page.evaluate("page.train(10)")
         at_50 = re.search(r"loss (\S+)", page.text_content("#figures"))[1]
-        assert "# 20 test points of the page are not used here." in script
         page.select_option("#optimizer", "Adam")
         page.select_option("#batch", "10")
         page.evaluate("page.train(1)")
         other = script_of(page, "PyTorch")
-        assert "10 random points" in other
-        assert "without its memory" in other
-        page.click("#clear")
-        drawn(page)
-        assert page.locator("textarea").count() == 0
+    assert "# 20 test points of the page are not used here." in script
+    assert "10 random points" in other
+    assert "without its memory" in other
     ours(script)
     assert capsys.readouterr().out.endswith(f"step 50: loss {at_50}\n")
 
@@ -947,8 +803,45 @@ RIGHT = {  # what is to be predicted, by the words of the answer
 }
 
 
+# What is seen before and after each answer: loss, test loss, accuracy, test accuracy.
+
+
+def weights_decide(first, second, third, flipped, grown):
+    assert (flipped[0][2], flipped[1][2]) == (1, 0)
+    assert grown[0][2] == grown[1][2] == 1
+    assert grown[1][0] < grown[0][0]
+
+
+def rates_decide(first, *others):
+    slow, fast, blown, back = [[before[0], after[0]] for before, after in others]
+    assert 1.5 < slow[1] < slow[0] == fast[0] == blown[0]
+    assert fast[1] == pytest.approx(back[1], rel=0.01) == pytest.approx(0.094, abs=0.001)
+    assert blown[1] == back[0] > 1000
+
+
+def few_points_mislead(both, over, sure, many, pulled):
+    assert both[1][0] < both[0][0]
+    assert both[1][1] < both[0][1]
+    assert over[1][0] < 0.05
+    assert over[1][1] > 2 * over[0][1]
+    assert [x[3] for x in (*over, *sure)] == pytest.approx([0.7] * 4)
+    assert many[1][1] < 0.1
+    assert 0.7 < pulled[1][1] < 0.9
+    assert pulled[1][0] > over[1][0]
+
+
+SEEN = {"weight": weights_decide, "rate": rates_decide, "few": few_points_mislead}
+
+
 @pytest.mark.parametrize("lesson", RIGHT)
 def test_a_lesson_goes_on_after_each_answer_and_then_gives_the_network_back(ready, opened, lesson):
+    seen = []
+
+    def look():
+        curves = page.evaluate("page.state().curves")
+        names = ("loss", "testLoss", "accuracy", "testAccuracy")
+        seen.append([curves[name][-1] for name in names])
+
     with opened(ready) as page:
         page.evaluate("page.train(3)")
         before = page.evaluate("page.numbers()")
@@ -959,73 +852,28 @@ def test_a_lesson_goes_on_after_each_answer_and_then_gives_the_network_back(read
             page.keyboard.press("ArrowRight")
             page.evaluate("page.train(1)")
             assert page.evaluate("page.numbers()") == asked  # the answer comes first
+            look()
             page.locator("#lesson button", has_text=answer).click()
             assert "That is what happened." in page.inner_text("#lesson")
             assert "{" not in page.inner_text("#lesson")
+            look()
             page.locator("#lesson .main").click()
         drawn(page)
         assert not page.is_visible("#lesson")
         assert page.evaluate("page.numbers()") == before
         page.click("#undo")
         assert page.evaluate("page.state().training.steps") == 2
-
-
-def test_what_the_lessons_say_is_what_the_page_does(ready, opened):
-    def seen(page, lesson):
-        """The losses, test losses, accuracies and test accuracies at each question and answer."""
-        page.select_option("#lessons", lesson)
-        found = []
-        for answer in RIGHT[lesson]:
-            for press in (f"#lesson button:has-text('{answer}')", "#lesson .main"):
-                found.append(
-                    page.evaluate(
-                        "(({curves: c}) => [c.loss, c.testLoss, c.accuracy, c.testAccuracy]"
-                        ".map(list => list.at(-1)))(page.state())"
-                    )
-                )
-                page.click(press)
-        return list(zip(found[::2], found[1::2], strict=True))
-
-    with opened(ready) as page:
-        _, _, _, flipped, grown = seen(page, "weight")
-        assert (flipped[0][2], flipped[1][2]) == (1, 0)
-        assert grown[0][2] == grown[1][2] == 1
-        assert grown[1][0] < grown[0][0]
-        _, slow, fast, blown, back = [[a[0], b[0]] for a, b in seen(page, "rate")]
-        assert 1.5 < slow[1] < slow[0] == fast[0] == blown[0]
-        assert fast[1] == pytest.approx(back[1], rel=0.01) == pytest.approx(0.094, abs=0.001)
-        assert blown[1] == back[0] > 1000
-        both, over, sure, many, pulled = seen(page, "few")
-        assert both[1][0] < both[0][0]
-        assert both[1][1] < both[0][1]
-        assert over[1][0] < 0.05
-        assert over[1][1] > 2 * over[0][1]
-        assert [x[3] for x in (*over, *sure)] == pytest.approx([0.7] * 4)
-        assert many[1][1] < 0.1
-        assert 0.7 < pulled[1][1] < 0.9
-        assert pulled[1][0] > over[1][0]
-
-
-def test_a_page_that_cannot_teach_offers_no_lessons(tmp_path, opened):
-    with opened(saved(playground(Pair(), X, Y), tmp_path)) as page:
-        assert not page.is_visible("#lessons")
-        assert not page.is_visible("#scripts")
+    SEEN[lesson](*zip(seen[::2], seen[1::2], strict=True))
 
 
 # ---- how it looks
 
 
-@pytest.mark.parametrize(
-    ("width", "height", "scheme"),
-    [(390, 844, "dark"), (960, 800, "light"), (1280, 800, "light"), (1920, 1080, "dark")],
-)
-def test_it_fits_on_every_screen(ready, opened, width, height, scheme):
-    with opened(ready, width=width, height=height, color_scheme=scheme) as page:
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
+def test_it_fits_on_every_screen(ready, opened, width, scheme):
+    with opened(ready, width=width, color_scheme=scheme) as page:
         page.evaluate("page.train(5)")
         if width == 1280:  # one screen of a laptop holds it all
-            assert page.evaluate("document.documentElement.scrollHeight") <= 800
-            page.click("#show-gradients")
-            drawn(page)
             assert page.evaluate("document.documentElement.scrollHeight") <= 800
         page.hover("#curves [data-word=accuracy]")  # its explanation stays on the screen, too
         for chosen in ("", "#next-point", "[aria-label^='L0.n1']"):

@@ -9,10 +9,7 @@ from PIL import Image
 from plotting import X, Y, trained
 
 from micrograd import plot
-from micrograd.draw.film import animated_gif
 from micrograd.draw.tokens import DARK, LIGHT
-
-LIGHT_BLUE, MAGENTA = [170, 199, 224], [163, 18, 124]
 
 
 @pytest.mark.slow
@@ -94,28 +91,6 @@ def test_a_gif_shows_at_most_61_frames_the_first_and_the_last_among_them(tmp_pat
 @pytest.mark.parametrize("ending", ["gif", "html"])
 def test_the_same_run_gives_the_same_bytes(tmp_path, ending):
     assert saved(trained(2), tmp_path, ending) == saved(trained(2), tmp_path, ending)
-
-
-@pytest.mark.slow
-def test_drawing_a_run_changes_no_setting_and_loads_no_pyplot(tmp_path):
-    import matplotlib
-
-    before = dict(matplotlib.rcParams)
-    saved(trained(1, classes=3, names=["a", "b", "c"]), tmp_path)
-    assert dict(matplotlib.rcParams) == before
-
-
-def test_a_gif_has_the_colours_of_its_pictures():
-    shades = np.linspace([255, 255, 255], LIGHT_BLUE, 600).round().astype(np.uint8)
-    shown = [np.tile(shades, (40, 1, 1)) for _ in range(3)]
-    for i, picture in enumerate(shown):
-        picture[2:9, 20 * i : 20 * i + 9] = MAGENTA  # rare, and in the middle of other colours
-    found = pictures(animated_gif(shown, [50, 70, 2000]))
-    assert len(found) == 3
-    for picture, expected in zip(found, shown, strict=True):
-        assert picture[0, 0].tolist() == [255, 255, 255]
-        assert np.abs(picture - expected).max() <= 10
-        assert np.abs(picture - expected).mean() < 2
 
 
 # ---- files

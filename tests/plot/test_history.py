@@ -48,11 +48,6 @@ def test_no_frame_is_added_where_the_model_has_not_moved():
     assert trained(2, end=True).all_frames()[-1].gradients is not None
 
 
-def test_the_history_of_a_model_that_was_not_trained_has_one_frame():
-    (frame,) = plot.animate(lambda P: P[:, 0], X, Y).all_frames()
-    assert (frame.step, frame.training["loss"]) == (0, None)
-
-
 @pytest.mark.parametrize("steps", [100, 101, 102, 500])
 def test_of_a_long_run_some_frames_are_kept_with_the_first_and_the_last(steps):
     history = plot.animate(lambda P: P[:, 0], X, Y)
@@ -101,24 +96,6 @@ def test_frames_hold_the_losses_and_accuracies_of_both_sets():
     assert titles == ["best 0.3, step 1", "best 100.0%, step 1"]
     data = data_of(history.page().html)
     assert data["low"][0] < 0 < 2 < data["high"][0]  # the rectangle contains all points
-
-
-def test_curves_have_only_what_was_recorded():
-    history = plot.animate(lambda P: P[:, 0], X, Y, unit="epoch")
-    history.record()
-    curves = history.curves()
-    assert list(curves["training"]) == ["accuracy"]
-    assert curves["validation"] == {}
-    assert curves["unit"] == "epoch"
-
-
-def test_recording_leaves_the_model_alone():
-    network = MLP(2, [3, 1])
-    network([Value(1.0), Value(2.0)]).backward()
-    before = [(p.data, p.grad) for p in network.parameters()]
-    plot.animate(network, X, Y).record()
-    assert [(p.data, p.grad) for p in network.parameters()] == before
-    assert network([1.0, 2.0])._prev
 
 
 def test_a_loss_that_is_not_finite_is_unknown_and_scores_that_are_nan_are_refused():
@@ -173,23 +150,3 @@ def test_a_page_keeps_how_far_the_best_class_is_ahead(scores):
     first, second = np.sort(again)[:-3:-1]
     ahead = np.sort(scores)[-1] - np.sort(scores)[-2]
     assert min(first - second, 100) == pytest.approx(min(ahead, 100), rel=0.1)
-
-
-def test_data_of_the_page_has_validation_and_the_true_boundary():
-    history = plot.animate(
-        lambda P: P[:, 0], [[0.0, 0.0], [10.0, 10.0]], [0, 1], title="<a title>", unit="epoch",
-        X_validation=[[5.0, 5.0]], y_validation=[0], true_boundary=[[-1.0, -1.0], [11.0, 5.0]],
-    )  # fmt: skip
-    history.record(0.5, 0.25)
-    data = data_of(history.page().html)
-    assert "<title>&lt;a title&gt;</title>" in history.page().html
-    assert data["unit"] == "epoch"
-    assert data["training"] == {"loss": [0.5], "accuracy": [1.0]}
-    assert data["validation"] == {"loss": [0.25], "accuracy": [0.0]}
-    assert len(data["points"]) == len(data["labels"]) == data["trainingPoints"] + 1
-    assert data["truth"] == [[[-1.0, -1.0], [11.0, 5.0]]]
-
-
-def test_data_of_a_run_without_validation_has_none():
-    data = data_of(trained(1).page().html)
-    assert (data["validation"], data["unit"], data["truth"]) == ({}, "step", [])
