@@ -18,8 +18,6 @@ from micrograd.losses import (
 )
 from micrograd.nn import MLP, Linear, ReLU, Sequential, Tanh
 
-LOGITS = [-1000.0, -30.0, -1.5, 0.0, 0.7, 30.0, 1000.0]
-
 
 def sigmoid(z):
     return 1 / (1 + math.exp(-z)) if z > -700 else 0.0
@@ -109,32 +107,6 @@ def test_cross_entropy_at_large_logits_and_at_ties(zs, label, loss, gradient):
     assert with_gradient(lambda *zs: cross_entropy(zs, label), *zs) == (loss, gradient)
 
 
-def test_binary_cross_entropy_is_cross_entropy_with_one_logit_of_zero():
-    for z, t in itertools.product(LOGITS, [0, 1]):
-        one = binary_cross_entropy_with_logits(Value(z), t).item()
-        two = cross_entropy([Value(0.0), Value(z)], t).item()
-        assert one == pytest.approx(two, abs=1e-12)
-
-
-def test_losses_agree_with_pytorch():
-    torch = pytest.importorskip("torch")
-    functional = torch.nn.functional
-    for z, t in itertools.product(LOGITS, [0.0, 0.3, 1.0]):
-        theirs = torch.tensor(z, dtype=torch.float64, requires_grad=True)
-        expected = functional.binary_cross_entropy_with_logits(theirs, torch.full_like(theirs, t))
-        expected.backward()
-        loss, (gradient,) = with_gradient(lambda z, t=t: binary_cross_entropy_with_logits(z, t), z)
-        assert loss == pytest.approx(expected.item(), abs=1e-12)
-        assert gradient == pytest.approx(theirs.grad.item(), abs=1e-15)
-    for zs in itertools.product(LOGITS, repeat=3):
-        theirs = torch.tensor([zs], dtype=torch.float64, requires_grad=True)
-        expected = functional.cross_entropy(theirs, torch.tensor([1]))
-        expected.backward()
-        loss, gradient = with_gradient(lambda *zs: cross_entropy(zs, 1), *zs)
-        assert loss == pytest.approx(expected.item(), abs=1e-12)
-        assert gradient == pytest.approx(theirs.grad[0].tolist(), abs=1e-15)
-
-
 # ---- other kinds of numbers
 
 
@@ -186,12 +158,6 @@ def test_binary_cross_entropy_refuses_targets_outside_0_to_1(target):
 @pytest.mark.parametrize("label", [-1, 2])
 def test_cross_entropy_refuses_a_label_that_is_not_a_class(label):
     with pytest.raises(IndexError, match=f"label of one of 2 classes.* 0 to 1, got {label}"):
-        cross_entropy([Value(1.0), Value(2.0)], label)
-
-
-@pytest.mark.parametrize("label", [1.0, "1", None, Value(1.0)], ids=repr)
-def test_cross_entropy_names_a_label_that_is_not_an_int(label):
-    with pytest.raises(TypeError, match=r"cross_entropy expects the label of .* an int"):
         cross_entropy([Value(1.0), Value(2.0)], label)
 
 

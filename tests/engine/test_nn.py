@@ -327,15 +327,6 @@ def test_a_state_of_values_is_copied_as_numbers():
 # ---- the graph of a model
 
 
-def test_a_call_leaves_nothing_on_a_model():
-    model = MLP(1, [2, 1])
-    before, state = [*vars(model.layers[0].neurons[0])], model.state_dict()
-    model(Value(1.0))
-    assert [*vars(model.layers[0].neurons[0])] == before
-    twin = pickle.loads(pickle.dumps(copy.deepcopy(model)))
-    assert twin.state_dict() == model.state_dict() == state
-
-
 @pytest.mark.parametrize(
     "build",
     [lambda: MLP(2, [3, 1]), lambda: Sequential(Linear(2, 3), Activation("tanh"), Linear(3, 1))],
@@ -380,14 +371,6 @@ def test_a_batch_gives_a_row_of_outputs_for_each_example(build, n):
         out = model(batch)
         assert type(out) is ValueArray
         assert out.data.tolist() == rows
-
-
-def test_a_neuron_and_an_activation_take_batches():
-    X = [[1.0, -2.0], [3.0, 4.0]]
-    neuron = Neuron(2)
-    assert neuron(X).data.tolist() == [neuron(x).data for x in X]
-    assert ReLU()(X).data.tolist() == [[1.0, 0.0], [3.0, 4.0]]
-    assert [repr(module()) for module in (ReLU, Tanh, Sigmoid)] == ["ReLU()", "Tanh()", "Sigmoid()"]
 
 
 def test_batches_that_are_none():
@@ -488,12 +471,6 @@ def test_a_module_with_a_parameter_trains_no_other_leaves():
     assert [name for name, _ in Gain().named_parameters()] == ["w[0]", "w[1]", "b", "gain"]
 
 
-def test_an_array_without_axes_is_a_parameter():
-    model = Module()
-    model.scale, model.several = values(3.0), [values(1.0)]
-    assert [name for name, _ in model.named_parameters()] == ["scale", "several[0]"]
-
-
 @pytest.mark.parametrize("optimizer", [SGD, Adam, AdamW])
 @pytest.mark.parametrize("compiled", [False, True])
 def test_a_frozen_leaf_gets_no_gradient_and_is_not_moved(optimizer, compiled):
@@ -541,19 +518,6 @@ def test_numbers_assigned_to_attributes_set_the_data_of_leaves():
 def test_activations_by_name(arguments):
     assert repr(Neuron(2, *arguments.values())) == repr(Neuron(2, **arguments)) == "TanhNeuron(2)"
     assert repr(Layer(2, 1, **arguments)) == "Layer of [TanhNeuron(2)]"
-
-
-def test_results_without_a_graph_set_the_data_of_leaves():
-    linear, neuron = Linear(2, 1), Neuron(2)
-    linear.weight, neuron.b = [[1, 2]], 3
-    leaves = [*linear.parameters(), *neuron.parameters()]
-    with no_grad():
-        linear.weight[:] = linear.weight * 2
-        linear.weight[0, 0] += 0.5
-        linear.bias = linear.bias * 0
-        neuron.b = neuron.b * 2
-    assert [*linear.parameters(), *neuron.parameters()] == leaves
-    assert (linear.weight.data.tolist(), linear.bias.data[0], neuron.b.data) == ([[2.5, 4]], 0, 6)
 
 
 def test_a_module_is_frozen_as_a_whole_and_any_object_may_be_an_attribute():

@@ -9,8 +9,7 @@ import pytest
 from wrong_engines import edited
 
 from micrograd import Value, compile, fit, playground
-from micrograd.arrays import ValueArray, values
-from micrograd.core.shapes import plain
+from micrograd.arrays import values
 from micrograd.datasets import batches
 from micrograd.losses import binary_cross_entropy_with_logits, cross_entropy, hinge, squared_error
 from micrograd.nn import MLP, Activation, Layer, Linear, Neuron, Sequential, accuracy, confusion
@@ -137,23 +136,6 @@ def test_pictures_and_pages_take_tables(table):
     page = playground(X=table(X), y=table(labels))
     assert page.html == playground(X=X, y=labels).html
     decision_boundary(MLP(2, [1]), table(X), table(labels))
-
-
-def test_what_computes_on_its_own_stays_what_it_is():
-    array, scalar, value = values([1.0, 2.0]), np.float64(2.0), Value(1.0)
-    masked = np.ma.array([1.0, 2.0], mask=[0, 1])
-    for x in (array, scalar, value, masked, [value], 3, X, "text"):
-        assert plain(x) is x
-    assert type(squared_error(values([1.0]), [0.0])) is Value
-    assert type(array + 1) is ValueArray
-
-
-def test_results_of_a_compiled_function_are_not_taken_for_plain_numbers():
-    batch = compile(lambda x: Value(2.0) * x, executor="numpy")([1.0, 2.0])
-    with pytest.raises((TypeError, ValueError)):
-        squared_error(batch, [1.0, 2.0])  # it would have no gradients
-    with pytest.raises(TypeError):
-        np.ones(2) * batch
 
 
 ALONE = {  # programs that run where only Python is installed
