@@ -282,6 +282,7 @@ def test_train_is_the_demo(tmp_path):
 # ---- grade
 
 
+@pytest.mark.slow
 def test_grade_prints_the_report_and_returns_its_exit_code(tmp_path, capsys):
     good, bad = tmp_path / "good.py", tmp_path / "bad.py"
     good.write_text(RIGHT)

@@ -26,9 +26,6 @@ Y = np.sign(X[:, 0] + 0.5 * X[:, 1])
 
 LLVM = pytest.param("llvm", marks=pytest.mark.slow)
 JAX = pytest.param("jax", marks=pytest.mark.slow)  # takes seconds to compile each loop
-ALL_EXECUTORS = pytest.mark.parametrize(
-    "executor", ["numpy", "llvm", JAX, "eager"], indirect=True, scope="module"
-)
 
 
 @pytest.fixture(scope="module", params=["numpy", LLVM, "eager"])
@@ -82,7 +79,7 @@ CASES = [
 ]
 
 
-@ALL_EXECUTORS
+@pytest.mark.parametrize("executor", ["numpy", "llvm", JAX, "eager"], indirect=True, scope="module")
 @pytest.mark.parametrize(("make", "size", "shuffle", "schedule"), CASES)
 def test_50_steps_give_the_numbers_of_the_loop(executor, make, size, shuffle, schedule):
     steps = 12 if executor == "eager" else 50
@@ -113,7 +110,6 @@ def test_it_can_be_continued_by_hand_and_by_another_call(executor):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 
 
-@ALL_EXECUTORS
 def test_on_step_sees_each_step_and_may_end_training(executor):
     model, loss = model_and_loss(executor)
     optimizer = SGD(model.parameters(), lr=0.1)
@@ -168,7 +164,6 @@ def test_a_loss_that_reads_the_optimizer_sees_each_step(executor, read):
     assert found[0] == pytest.approx(found[1], rel=1e-12)
 
 
-@ALL_EXECUTORS
 def test_an_error_leaves_the_parameters_of_the_last_complete_step(executor):
     w = Value(1.0)
 

@@ -134,6 +134,17 @@ def test_many_shapes_are_said_once():
     assert len(compiled.programs) == 29
 
 
+def test_no_grad_around_a_call():
+    w = Value(2.0)
+    compiled = micrograd.compile(lambda x: w * x)
+    with no_grad():
+        batch = compiled([1.0, 2.0])
+    with pytest.raises(RuntimeError, match=r"computed inside no_grad\(\)"):
+        batch.backward()
+    compiled([1.0, 2.0]).backward()
+    assert (batch.data, w.grad) == (3.0, 1.5)
+
+
 def test_no_grad_or_data_in_the_function():
     w = Value(2.0)
     paused = no_grad()(lambda x: w * x), no_grad()(lambda x: [w * x])

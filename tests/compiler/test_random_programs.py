@@ -377,7 +377,7 @@ def test_compiled_random_programs_agree_with_eager_mode(executor, effort, record
     """So do both of their sources, run as Python."""
     skip_without(executor)
     compared, operations = 0, set()
-    for seed in range({"numpy": 20 * effort, "llvm": 6 * effort, "jax": 10}[executor]):
+    for seed in range({"numpy": 20 * effort, "llvm": 6 * effort, "jax": 5}[executor]):
         program = Program(seed)
         if not program.steps:
             continue

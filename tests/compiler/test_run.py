@@ -41,7 +41,10 @@ PLACES = {
     "input": lambda p, x: Value(x),
     "sum of both": lambda p, x: p + x,
 }
-KINDS = [*itertools.product(PLACES), *itertools.product(PLACES, repeat=2)]
+KINDS = [
+    *itertools.product(PLACES),
+    *(("parameter", "input"), ("input", "parameter"), ("sum of both", "sum of both")),
+]
 
 
 def functions_of(table, kinds):

@@ -82,6 +82,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.slow
 def test_tables_with_any_number_of_examples():
     loss, parameters, examples = tables()
     compiled = None
@@ -196,7 +197,6 @@ def test_the_pure_function_refuses_arrays_of_other_shapes():
             function(*arguments)
 
 
-@pytest.mark.slow
 def test_the_pure_function_gives_nan_for_an_invalid_index():
     table = [Value(1.0), Value(2.0)]
     function = jax.jit(compile(lambda i: take(table, i) * 3).jax(()))

@@ -255,7 +255,7 @@ def test_the_graph_is_freed_with_the_last_reference_to_the_loss(without_collecto
     assert gc.collect() == 0
 
 
-def test_a_node_takes_202_bytes_and_no_more_than_260():
+def test_a_node_takes_about_200_bytes():
     model, X = MLP(2, [8, 8, 1]), [[0.1 * i, 1.0] for i in range(15)]
     sum(model(x) for x in X).backward()  # the caches of the interpreter are filled
     gc.collect()
@@ -266,7 +266,7 @@ def test_a_node_takes_202_bytes_and_no_more_than_260():
         taken = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    assert taken < 260 * len(topological_order(loss))
+    assert taken < 260 * len(topological_order(loss))  # with room for other interpreters
 
 
 def chain(length):
