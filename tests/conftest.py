@@ -82,9 +82,12 @@ def effort(request):
     return 10 if request.config.option.slow else 1
 
 
-@pytest.fixture(scope="module", params=["numpy", "llvm"])
+@pytest.fixture(scope="module", params=["numpy", pytest.param("llvm", marks=pytest.mark.slow)])
 def executor(request):
-    """Each executor in turn, which `micrograd.compile` uses meanwhile."""
+    """Each executor in turn, which `micrograd.compile` uses meanwhile.
+
+    By default machine code is made only for tests that name all executors, and for random programs.
+    """
     skip_without(request.param)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(micrograd, "compile", partial(compile, executor=request.param))

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import subprocess
 import sys
 import webbrowser
 from pathlib import Path
@@ -72,21 +71,6 @@ def test_what_is_not_a_file_is_written_to(tmp_path):
     assert os.read(reader, 9) == b"digraph {"
     os.close(reader)
     assert path.is_fifo()
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="Windows has no names for streams")
-@pytest.mark.parametrize("n", [1, 2])
-def test_a_stream_that_is_a_file_keeps_its_earlier_lines(n, tmp_path):
-    (tmp_path / "link").symlink_to(f"/dev/fd/{n}")
-    program = (
-        f"import sys; stream = [sys.stdout, sys.stderr][{n - 1}]; print(1, file=stream)\n"
-        "from micrograd.core.files import write_whole; write_whole('link', b'2 ' * 9)\n"
-        "print(3, file=stream)"
-    )
-    with (tmp_path / "lines").open("wb") as file:
-        to = {"cwd": tmp_path, ("stdout", "stderr")[n - 1]: file}
-        subprocess.run([sys.executable, "-c", program], check=True, **to)
-    assert (tmp_path / "lines").read_text().split() == ["1", *"2" * 9, "3"]
 
 
 SAVERS = {  # how each kind of thing is saved, an ending, and endings of files that it refuses

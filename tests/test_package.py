@@ -88,15 +88,6 @@ def test_import_loads_the_standard_library_only():
     assert new - set(sys.stdlib_module_names) == {"micrograd"}
 
 
-@pytest.mark.slow
-def test_help_works_without_docstrings():
-    code = "import micrograd; help(micrograd)"
-    command = [sys.executable, "-OO", "-W", "error", "-c", code]
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "draw_dot(" in run.stdout
-    assert not run.stderr
-
-
 def test_the_interpreter_is_left_as_it_was():
     settings = (
         "(gc.isenabled(), gc.get_threshold(), gc.get_freeze_count(), sys.getrecursionlimit())"
@@ -145,26 +136,13 @@ def test_a_name_that_is_elsewhere_is_told_with_its_module(module, names):
     [
         ("", "tensor Tensor Vector Matrix array zeros", "values("),
         ("", "grad", "gradient("),
-        ("", "Scalar", "Value"),
-        ("", "topological_sort", "topological_order("),
         ("", "manual_seed", "random.seed("),
-        ("", "DataLoader", "micrograd.datasets.batches("),
         ("", "tanh relu", "the method of a Value or an array: x."),
         ("nn", "MSELoss", "micrograd.losses.squared_error("),
         ("nn", "CrossEntropyLoss NLLLoss", "micrograd.losses.cross_entropy("),
         ("nn", "functional", "a method, as in x.relu(), and the functions of micrograd.losses"),
-        ("nn", "BCELoss", "micrograd.losses.binary_cross_entropy for probabilities"),
-        ("nn", "BCEWithLogitsLoss", "binary_cross_entropy_with_logits of micrograd.losses"),
-        ("nn", "Softmax", "values(...).softmax("),
-        ("nn", "ModuleList", "a list or a dict"),
         ("nn", "Dropout BatchNorm1d Conv2d", "a class with a method forward"),
-        ("nn", "Embedding", "take("),
         ("losses", "mse mse_loss MSELoss", "micrograd.losses.squared_error("),
-        ("losses", "mae", "abs("),
-        ("losses", "bce", "micrograd.losses.binary_cross_entropy for probabilities"),
-        ("losses", "nll_loss", "micrograd.losses.cross_entropy("),
-        ("optim", "RMSprop", "micrograd.optim.Adam"),
-        ("optim", "lr_scheduler", "optimizer.lr"),
         ("optim", "clip_grad_norm_", "micrograd.optim.clip_grad_norm("),
     ],
 )
@@ -193,16 +171,6 @@ def test_an_unknown_name_is_told_as_usual():
     with pytest.raises(AttributeError, match="no attribute 'Linaer'") as told:
         _ = micrograd.nn.Linaer
     assert (told.value.name, told.value.obj) == ("Linaer", micrograd.nn)  # for "Did you mean"
-
-
-def test_what_one_types_first_is_in_the_facade():
-    out = fresh(
-        "from micrograd import MLP, Neuron, Layer, Linear, Sequential, SGD, Adam\n"
-        "model = Sequential(Linear(2, 1))\n"
-        "SGD(MLP(2, [1]).parameters(), lr=0.1).step(), Adam(model.parameters()).step()\n"
-        "import micrograd; print(micrograd.nn.MLP is MLP)"
-    )
-    assert out == "True\n"
 
 
 @pytest.mark.parametrize("module", thinned([room for room in ROOMS if room != "__main__"], 5))
@@ -255,37 +223,6 @@ def test_the_site_leaves_out_the_modules_that_need_more_than_the_package():
     assert needed == ast.literal_eval(re.search(r"^NEEDED = (.*)", site, re.M)[1])
 
 
-def test_no_text_names_a_package_that_is_on_no_index():
-    files = [p for folder in ("micrograd", "tests", "demos") for p in (ROOT / folder).rglob("*")]
-    texts = [p for p in files if p.suffix in {".py", ".html", ".ipynb"}]
-    assert len(texts) > 100
-    for path in [*texts, *(ROOT / name for name in ("README.md", "LICENSE", "pyproject.toml"))]:
-        text = path.read_text(encoding="utf-8").replace("_", "-")
-        assert "micrograd" + "-textbook" not in text, path
-
-
-@pytest.mark.parametrize(
-    ("implementation", "system", "machine", "expected"),
-    [
-        *(("CPython", "linux", machine, True) for machine in ("x86_64", "aarch64")),
-        *(("CPython", "darwin", machine, True) for machine in ("x86_64", "arm64")),
-        *(("CPython", "win32", "AMD64", True), ("CPython", "win32", "ARM64", False)),
-        *(("CPython", "emscripten", "wasm32", False), ("PyPy", "linux", "x86_64", False)),
-        *(("CPython", "linux", machine, False) for machine in ("i686", "armv7l", "riscv64")),
-    ],
-)
-def test_pygraphviz_is_required_where_it_has_wheels(implementation, system, machine, expected):
-    requirements = pytest.importorskip("packaging.requirements")  # pytest brings it
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    found = [r for r in project["project"]["dependencies"] if r.startswith("pygraphviz")]
-    place = {
-        "platform_python_implementation": implementation,
-        "sys_platform": system,
-        "platform_machine": machine,
-    }
-    assert [requirements.Requirement(r).marker.evaluate(place) for r in found] == [expected]
-
-
 def public_names(path):
     """Functions and classes of a file, and the methods of the classes, that do not begin with _."""
 
@@ -311,7 +248,6 @@ def test_the_engine_and_a_network_can_be_read_in_one_sitting():
     nn = (PACKAGE / "nn.py").read_text(encoding="utf-8")
     networks = next(x.end_lineno for x in ast.parse(nn).body if getattr(x, "name", "") == "MLP")
     assert len(engine) + networks <= 500
-    assert engine.index("class Value(Node):") < 80
     readme = (PACKAGE.parent / "README.md").read_text(encoding="utf-8")
     assert "500 lines" in readme.partition("<picture>")[0]
 

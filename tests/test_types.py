@@ -58,33 +58,12 @@ from typing import assert_type
 from micrograd import MLP, Value, explain, playground
 from micrograd.datasets import moons
 from micrograd.pages.page import Page
-from micrograd.plot import History, decision_boundary, learning_curves, loss_curve
+from micrograd.plot import decision_boundary, learning_curves
 X, y = moons(100, noise=0.1, seed=0)
 assert_type(explain(Value(1.0).exp()), Page)
-model = MLP(2, [8, 1], activation="tanh")
-playground(model, X, y).save("training.html")
-decision_boundary(model, X, y).set_title("moons")
-decision_boundary(lambda point: point[0] - 0.5, X, y)
-loss_curve([0.7, Value(0.5)]).set_title("loss")
-learning_curves({"loss": [0.7, 0.5], "accuracy": [0.5, 1.0]}).savefig("curves.png")
-run = History(model, X, y)
-run.record(Value(0.5))
-run.save("run.gif")
-""",
-    "training by hand": """
-from typing import assert_type
-from micrograd import MLP, Value, no_grad
-model = MLP(3, [4, 4, 1])
-xs, ys = [[2.0, 3.0, -1.0], [3.0, -1.0, 0.5]], [1.0, -1.0]
-for step in range(20):
-    losses = [(model(x) - y) ** 2 for x, y in zip(xs, ys)]
-    loss = sum(losses, Value(0.0))
-    model.zero_grad()
-    loss.backward()
-    with no_grad():
-        for p in model.parameters():
-            p.data -= 0.05 * p.grad
-assert_type(model.parameters(), list[Value])
+playground(MLP(2, [8, 1]), X, y).save("training.html")
+decision_boundary(lambda point: point[0] - 0.5, X, y).set_title("moons")
+learning_curves({"loss": [0.7, Value(0.5)], "accuracy": [0.5, 1.0]}).savefig("curves.png")
 """,
     "optimizers and losses": """
 from typing import assert_type

@@ -31,20 +31,6 @@ def test_several_results(wrap):
         batch[2]
 
 
-def test_a_list_of_one():
-    w = Value(2.0)
-    batch = micrograd.compile(lambda x: [w * x])([1.0, 3.0])
-    assert batch.data == [4.0]
-    assert batch.lanes.shape == (2, 1)
-
-
-def test_a_model_compiled_for_prediction():
-    model = mlp(2, 4, 3)
-    grid = rows(50, 2)
-    expected = [[v.data for v in model(x)] for x in grid.tolist()]
-    assert_close(micrograd.compile(model)(grid).lanes, expected)
-
-
 def test_a_function_without_parameters():
     compiled = micrograd.compile(lambda x, y: Value(x) * y + 1)
     batch = compiled([1.0, 2.0], [3.0, 4.0])
@@ -72,21 +58,6 @@ def test_uniform_results(function, expected):
     assert np.shape(batch.lanes) == (3,)
     batch = micrograd.compile(lambda x: [function(w), w])([1.0, 2.0, 3.0])
     assert np.shape(batch.lanes) == (3, 2)
-
-
-def test_lanes_of_results_some_of_which_are_uniform():
-    w = Value(2.0)
-    lanes = micrograd.compile(lambda x: [w, w * x, 3.0, Value(x), x])([1.0, 4.0]).lanes
-    assert_close(lanes, [[2, 2, 3, 1, 1], [2, 8, 3, 4, 4]])
-
-
-def test_the_same_result_twice():
-    w = Value(2.0)
-    batch = micrograd.compile(lambda x: [w * x, w * x, w, w])([1.0, 4.0])
-    assert_close(batch.lanes, [[2, 2, 2, 2], [8, 8, 2, 2]])
-    for i in range(4):
-        batch[i].backward()
-    assert w.grad == 2.5 + 2.5 + 1 + 1
 
 
 def test_the_mean_is_the_same_float_before_and_after_backward():
@@ -166,24 +137,6 @@ def test_backward_twice_adds_twice():
     w.grad = 1.0
     batch.backward(2)
     assert w.grad == 1.0 + 2 * once
-
-
-def test_backward_leaves_parameters_alone_that_the_result_does_not_depend_on():
-    a, b = Value(3.0), Value(2.0)
-    b.grad = 5.0
-    micrograd.compile(lambda x: [a * x, b * x])([1.0, 2.0])[0].backward()
-    assert (a.grad, b.grad) == (1.5, 5.0)
-
-
-def test_each_result_of_a_list_has_the_gradients_of_its_own_parameters():
-    a, b, c = Value(1.0), Value(10.0), Value(100.0)
-
-    def function(x):  # its two programs would order the parameters differently
-        return [a * x, a * (c * x + 1.0) + b * (b * x + 1.0)]
-
-    batch = micrograd.compile(function)([1.0])
-    batch[1].backward()
-    assert [a.grad, b.grad, c.grad] == [101.0, 21.0, 1.0]
 
 
 def test_a_list_of_a_model_that_was_replaced_is_refused():

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 
@@ -25,10 +24,11 @@ X = rows(23, 3)
 Y = np.sign(X[:, 0] + 0.5 * X[:, 1])
 
 
+LLVM = pytest.param("llvm", marks=pytest.mark.slow)
 JAX = pytest.param("jax", marks=pytest.mark.slow)  # takes seconds to compile each loop
 
 
-@pytest.fixture(scope="module", params=["numpy", "llvm", JAX, "eager"])
+@pytest.fixture(scope="module", params=["numpy", LLVM, "eager"])
 def executor(request):
     skip_without(request.param)
     return request.param
@@ -79,6 +79,7 @@ CASES = [
 ]
 
 
+@pytest.mark.parametrize("executor", ["numpy", "llvm", JAX, "eager"], indirect=True, scope="module")
 @pytest.mark.parametrize(("make", "size", "shuffle", "schedule"), CASES)
 def test_50_steps_give_the_numbers_of_the_loop(executor, make, size, shuffle, schedule):
     steps = 12 if executor == "eager" else 50
@@ -222,21 +223,6 @@ def test_a_parameter_may_be_used_for_some_examples_alone():
     assert a.data != b.data
 
 
-def test_numpys_integers_are_whole_numbers(executor, monkeypatch):
-    monkeypatch.setattr(training, "LONG", 0.0)  # the progress bar counts them, too
-    model, loss = model_and_loss(executor)
-    settings = {"steps": np.int64(20), "batch_size": np.uint8(7), "seed": np.int32(1)}
-    assert len(fit(loss, X, Y, SGD(model.parameters()), **settings)) == 20
-
-
-def test_numbers_that_are_masked_are_not_used(executor):
-    model, loss = model_and_loss(executor)
-    masked = np.ma.masked_array(Y, [True] + 22 * [False])
-    # An eager operator leaves a masked number to NumPy, which fails.
-    with pytest.raises(AttributeError if executor == "eager" else TypeError):
-        fit(loss, X, masked, SGD(model.parameters()), steps=1)
-
-
 def test_what_is_passed_in_the_wrong_place_is_named():
     model, loss = model_and_loss("numpy")
     with pytest.raises(TypeError, match=r"fit expects an optimizer such as SGD.*, got float"):
@@ -245,27 +231,6 @@ def test_what_is_passed_in_the_wrong_place_is_named():
         loss.step(np.array(X), Y)
     with pytest.raises(TypeError, match=r"the loss of an example, got a MLP: pass a function such"):
         fit(model, X, Y, SGD(model.parameters()), steps=1)
-
-
-def test_a_schedule_is_called_once_for_each_step_in_order(executor):
-    model, loss = model_and_loss(executor)
-    steps = []
-
-    def lr(step):
-        steps.append(step)
-        return 0.001
-
-    fit(loss, X, Y, SGD(model.parameters()), steps=40, batch_size=5, schedule=lr)
-    assert steps == list(range(40))
-
-
-def test_a_bool_of_numpy_ends_training_too(executor):
-    model, loss = model_and_loss(executor)
-    for answer, steps in [(np.True_, 1), (np.False_, 3), (True, 1), (1, 3), ("stop", 3)]:
-        means = fit(
-            loss, X, Y, SGD(model.parameters()), steps=3, on_step=lambda *_, answer=answer: answer
-        )
-        assert len(means) == steps
 
 
 def press_ctrl_c(after):
@@ -279,7 +244,7 @@ def press_ctrl_c(after):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs os.kill")
-@pytest.mark.parametrize("after", thinned([0.05, 0.0513, 0.0528], 3))
+@pytest.mark.parametrize("after", thinned([0.05, 0.0513], 2))
 def test_ctrl_c_returns_what_was_reached(executor, capsys, after):
     model, loss = model_and_loss(executor)
     start = model.state_dict()
@@ -333,30 +298,6 @@ def test_ctrl_c_ends_the_step_that_runs_and_nothing_goes_on(ctrl_c):
     assert (len(calls), w.data, w.grad, optimizer.steps) == (2, 1.0, 0.5, 0)
     assert fit(loss, [1.0], None, optimizer, steps=1) == [1.0]
     assert (w.data, w.grad) == (0.5, 2.0)
-
-
-def test_it_runs_in_a_thread(executor):
-    model, loss = model_and_loss(executor)
-    optimizer = Own(model.parameters(), lr=0.01)
-    with ThreadPoolExecutor(1) as pool:
-        assert len(pool.submit(fit, loss, X, Y, optimizer, steps=3).result()) == 3
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs os.kill")
-@pytest.mark.slow
-def test_ctrl_c_leaves_the_learning_rate_of_the_last_step(executor):
-    model, loss = model_and_loss(executor)
-    optimizer = SGD(model.parameters())
-    schedule = cosine(0.01, 0.0, 10**7)
-    fit(loss, X, Y, optimizer, steps=3)
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        thread = press_ctrl_c(0.3)
-        means = fit(loss, X, Y, optimizer, steps=10**7, schedule=schedule)
-        thread.join()
-    finally:
-        signal.signal(signal.SIGINT, handler)
-    assert optimizer.lr in (schedule(len(means) - 1), schedule(len(means)))
 
 
 def test_long_work_shows_a_bar_on_stderr(executor, capsys, monkeypatch):

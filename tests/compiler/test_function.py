@@ -2,7 +2,6 @@
 
 import copy
 import gc
-import itertools
 import re
 import warnings
 import weakref
@@ -24,57 +23,17 @@ pytestmark = pytest.mark.usefixtures("executor")
 # ---- arguments
 
 
-def view_written_to(x):
-    view = x[:]
-    x.flags.writeable = False
-    yield x
-    view[0] = 5.0
-    yield x
-
-
-def flag_toggled(x):
-    x.flags.writeable = False
-    yield x
-    x.flags.writeable = True
-    x[0] = 5.0
-    x.flags.writeable = False
-    yield x
-
-
-def flag_of_a_view_of_what_changes(x):
-    view = x[:]
-    view.flags.writeable = False
-    yield view
-    x[0] = 5.0
-    yield view
-
-
-def memory_of_another_object(x):
-    memory = bytearray(x.tobytes())
-    array = np.frombuffer(memory)
-    array.flags.writeable = False
-    yield array
-    memory[:8] = np.array([5.0]).tobytes()
-    yield array
-
-
-def another_array_between(x):
-    x.flags.writeable = False
-    yield x
-    yield np.array([7.0, 8.0])
-    yield np.array([9.0])
-    yield x
-
-
-@pytest.mark.parametrize("change", [
-    view_written_to, flag_toggled, flag_of_a_view_of_what_changes, memory_of_another_object,
-    another_array_between,
-])  # fmt: skip
-def test_a_read_only_array_may_have_changed(change):
+def test_a_read_only_array_may_have_changed():
     w = Value(2.0)
     compiled = micrograd.compile(lambda x: w * x)
-    for x in change(np.array([1.0, 2.0])):
-        assert compiled(x).lanes.tolist() == (2.0 * x).tolist()
+    x = np.array([1.0, 2.0])
+    view = x[:]
+    x.flags.writeable = False
+    assert compiled(x).lanes.tolist() == [2.0, 4.0]
+    view[0] = 5.0
+    assert compiled(x).lanes.tolist() == [10.0, 4.0]
+    del x, view
+    assert compiled(np.full(2, 3.0)).lanes.tolist() == [6.0, 6.0]
 
 
 def test_scalars_keywords_defaults_and_uniform_arguments():
@@ -127,40 +86,12 @@ def test_arrays_of_all_kinds(array):
     assert_agrees(lambda x: (w * x[0] - b * x[1]).tanh(), [w, b], array, scale=1)
 
 
-def test_lists_of_lists():
-    w = [Value(float(i)) for i in range(6)]
-
-    def function(x):
-        assert (len(x), len(x[0])) == (2, 3)
-        return sum(p * xi for p, xi in zip(w, itertools.chain(*x), strict=True)).sin()
-
-    for n in (1, 4):
-        assert_agrees(function, w, np.random.default_rng(0).normal(size=(n, 2, 3)), scale=1)
-
-
 def test_a_function_of_no_arguments_and_an_example_of_no_numbers():
     w = Value(2.0)
     batch = micrograd.compile(lambda: w * w)()
     batch.backward()
     assert (batch.data, w.grad) == (4.0, 4.0)
     assert micrograd.compile(lambda x: w * len(x))(np.zeros((3, 0))).data == 0.0
-
-
-def test_plain_arithmetic_on_inputs():
-    w = Value(2.0)
-    xs, ys = [1.0, 2.0], [3.0, -4.0]
-    assert_agrees(lambda x, y: w * (x * x - y / 2 + abs(-y) ** 3) + x**2, [w], xs, ys)
-
-
-def test_inputs_that_are_not_used():
-    w = Value(2.0)
-    assert_agrees(lambda x, y, z: w * y[1], [w], [1.0, 2.0], rows(2, 3), [5, 6])
-
-
-def test_arguments_may_have_names_that_the_compiler_gives_to_others():
-    w = Value(2.0)
-    compiled = micrograd.compile(lambda *x1: w * x1[0] + x1[1])
-    assert compiled([1.0], [3.0]).data == 5.0
 
 
 # ---- when it is recorded again
@@ -208,17 +139,10 @@ def test_no_grad_around_a_call():
     compiled = micrograd.compile(lambda x: w * x)
     with no_grad():
         batch = compiled([1.0, 2.0])
-        assert batch.data == 3.0
-        assert (w * w)._prev == ()
     with pytest.raises(RuntimeError, match=r"computed inside no_grad\(\)"):
         batch.backward()
     compiled([1.0, 2.0]).backward()
-    assert w.grad == 1.5
-    list_of_two = micrograd.compile(lambda x: [w * x, w])
-    with no_grad():
-        assert list_of_two([1.0, 2.0]).data == [3.0, 2.0]
-    list_of_two([1.0, 2.0])[1].backward()
-    assert w.grad == 2.5
+    assert (batch.data, w.grad) == (3.0, 1.5)
 
 
 def test_no_grad_or_data_in_the_function():
@@ -269,18 +193,6 @@ def test_the_executor_is_chosen_or_given():
     assert (loss.executor, loss([1.0, 2.0]).data) == ("numpy", 3.0)
     with pytest.raises(ValueError, match=r"executor 'fortran' is not one of .*numpy"):
         compile(lambda x: x, executor="fortran")
-
-
-def test_a_decorated_function_keeps_its_name_and_its_docstring(executor):
-    @micrograd.compile
-    def loss(x):
-        """The error of a prediction."""
-        return Value(x)
-
-    assert (loss.__name__, loss.__doc__) == ("loss", "The error of a prediction.")
-    assert repr(loss) == "Compiled(loss)"
-    assert loss.function(2.0).data == 2.0
-    assert loss.executor == executor
 
 
 def test_methods_are_compiled_for_each_object_and_for_each_class():
@@ -337,16 +249,6 @@ def test_arguments_that_are_not_a_batch(arguments, error, message):
         micrograd.compile(lambda *xs: Value(1.0))(*arguments)
 
 
-def test_a_wrong_number_of_arguments():
-    compiled = micrograd.compile(lambda x, y: Value(x))
-    with pytest.raises(TypeError, match="missing 1 required positional argument: 'y'"):
-        compiled([1.0])
-    with pytest.raises(TypeError, match="takes 2 positional arguments but 3 were given"):
-        compiled([1.0], [1.0], [1.0])
-    with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
-        compiled([1.0], [1.0], z=[1.0])
-
-
 @pytest.mark.parametrize(
     ("returned", "message"),
     [
@@ -369,9 +271,3 @@ def test_results_that_are_not_allowed(returned, message):
 def test_compiling_something_that_is_not_a_function(thing):
     with pytest.raises(TypeError, match=f"compile expects a function, got {type(thing).__name__}"):
         micrograd.compile(thing)
-
-
-def test_masked_numbers_are_refused():
-    w = Value(2.0)
-    with pytest.raises(TypeError, match="argument 0 has masked numbers"):
-        micrograd.compile(lambda x: w * x)(np.ma.array([1.0, 2.0], mask=[True, False]))

@@ -11,7 +11,6 @@ import gc
 import operator
 import random
 import sys
-import threading
 import types
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -93,18 +92,6 @@ def test_an_edit_of_the_model(edit):
     assert_current(cell)
 
 
-@pytest.mark.filterwarnings("ignore:.*has been compiled:RuntimeWarning")
-def test_edits_one_after_another_and_undone():
-    cell = in_notebook("model = MLP(2, [4, 1])" + LOSS, nn=micrograd.nn)
-    old = cell["model"]
-    for edit in list(EDITS.values()):
-        cell["model"] = old
-        assert_current(cell)
-        run_cell(cell, "model = MLP(2, [4, 1])")
-        run_cell(cell, edit)
-        assert_current(cell)
-
-
 # Beside those that the table of demos/speed has.
 CASES = load("speed/staleness").CASES
 NUMBERS = {
@@ -113,31 +100,10 @@ NUMBERS = {
         "  case C(rate=r): return r",
         "rate_of(c) * x", "c.rate = 5.0",
     ),
-    "a position that match reads": (
-        "@dataclasses.dataclass\nclass C:\n rate: float\nc = C(2.0)\ndef rate_of(c):\n match c:\n"
-        "  case C(r): return r",
-        "rate_of(c) * x", "c.rate = 5.0",
-    ),
     "a UserDict": ("d = collections.UserDict(a=2.0)", "d['a'] * x", "d['a'] = 5.0"),
-    "a UserList": ("d = collections.UserList([2.0])", "d[0] * x", "d[0] = 5.0"),
-    "a ChainMap": (
-        "d = collections.ChainMap({}, {'a': 2.0})", "d['a'] * x", "d.maps[1]['a'] = 5.0"
-    ),
     "an array.array": ("a = array('d', [2.0])", "a[0] * x", "a[0] = 5.0"),
-    "a bytearray": ("a = bytearray([2])", "a[0] * x", "a[0] = 5"),
     "getattr, the name in a variable": (
         "c = NS(rate=2.0); name = 'rate'", "getattr(c, name) * x", "c.rate = 5.0"
-    ),
-    "getattr, the name in a list": (
-        "c = NS(rate=2.0); names = ['rate']", "sum(getattr(c, n) for n in names) * x",
-        "c.rate = 5.0",
-    ),
-    "getattr, the name in a constant": (
-        "c = NS(rate=2.0)", "sum(getattr(c, n) for n in ('rate',)) * x", "c.rate = 5.0"
-    ),
-    "getattr, the name as an argument": (
-        "c = NS(rate=2.0)\ndef get(c, name): return getattr(c, name)", "get(c, 'rate') * x",
-        "c.rate = 5.0",
     ),
     "a module in a folder without __init__.py": (
         "import conf_of_a_test.settings as _, conf_of_a_test as conf", "conf.settings.rate * x",
@@ -156,9 +122,6 @@ NUMBERS = {
     ),
     "a class attribute that is hidden": (
         "class C:\n rate = 2.0\nc = C()", "c.rate * x", "c.rate = 5.0"
-    ),
-    "a class attribute hidden by a subclass": (
-        "class B:\n rate = 2.0\nclass C(B): pass\nc = C()", "c.rate * x", "C.rate = 5.0"
     ),
     "a class by its name": ("class C:\n rate = 2.0", "C.rate * x", "C.rate = 5.0"),
     "a slot": (
@@ -308,23 +271,6 @@ def test_what_is_not_read_may_change():
     assert programs[((),)] is program
 
 
-def test_an_attribute_of_a_function_and_getattr_do_not_watch_all_globals():
-    lines = """
-def eager(x): return model(x) * getattr(settings, "scale", 1.0)
-eager.note = "any attribute"
-loss = micrograd.compile(eager)
-"""
-    settings = types.SimpleNamespace(scale=3.0)
-    cell = in_notebook("model = MLP(2, [4, 1])" + lines, settings=settings, step=0)
-    assert_current(cell)
-    programs = cell["loss"].programs
-    cell["step"] = 1
-    assert_current(cell)
-    assert cell["loss"].programs is programs
-    settings.scale = 2.0
-    assert_current(cell)
-
-
 def test_an_attribute_of_a_compiled_function():
     w = Value(2.0)
 
@@ -404,15 +350,6 @@ def test_attributes_created_on_first_use():
     assert compiled([1.0]).data == 15.0
 
 
-def test_a_guard_of_lists_that_share_parts_is_fast():
-    table = [1.0]
-    for _ in range(100):
-        table = [table, table]
-    w = Value(2.0)
-    compiled = micrograd.compile(lambda x: w * x * len(table))
-    assert compiled([1.0]).data == 4.0
-
-
 # ---- parameters that only decide, or that the first call does not reach
 
 
@@ -425,16 +362,6 @@ def test_a_parameter_in_a_branch_that_the_first_call_does_not_take():
     assert batch.data == 4.5
     batch.backward()
     assert w.grad == 1.5
-
-
-def test_a_threshold():
-    t, w = Value(1.0), Value(2.0)
-    compiled = micrograd.compile(lambda x: where(x > t, w, 0.0))
-    assert compiled([0.5, 3.0]).lanes.tolist() == [0.0, 2.0]
-    t.data = 4.0
-    assert compiled([0.5, 3.0]).lanes.tolist() == [0.0, 0.0]
-    compiled([5.0]).backward()
-    assert (w.grad, t.grad) == (1.0, 0.0)
 
 
 def test_a_parameter_that_decides_between_equal_sides():
@@ -461,37 +388,6 @@ def test_the_data_of_a_value(read):
 # ---- methods
 
 
-@dataclasses.dataclass(frozen=True)
-class Frozen:
-    w: Value = dataclasses.field(compare=False)
-
-    @functools.partial(micrograd.compile, executor="numpy")
-    def loss(self, x):
-        return self.w * x
-
-
-def test_objects_with_slots_have_compiled_methods():
-    @dataclasses.dataclass(slots=True)
-    class Slotted:
-        rate: float
-
-        @micrograd.compile
-        def loss(self, x):
-            return x * self.rate
-
-    objects = [Slotted(float(i)) for i in range(30)]
-    for _ in range(2):
-        assert [thing.loss([1.0]).data for thing in objects] == [*map(float, range(30))]
-
-
-def test_equal_objects_have_separate_compiled_methods():
-    one, two = Frozen(Value(2.0)), Frozen(Value(3.0))
-    assert one == two
-    assert (one.loss([1.0]).data, two.loss([1.0]).data) == (2.0, 3.0)
-    two.loss([1.0]).backward()
-    assert (one.w.grad, two.w.grad) == (0, 1.0)
-
-
 def compiled_method(**attributes):
     def loss(self, x):
         return self.w * x
@@ -513,31 +409,6 @@ def test_objects_of_all_kinds_have_compiled_methods(attributes):
         assert [model.loss([1.0]).data for model in models] == [2.0, 3.0]
     models[0].w = Value(7.0)
     assert [model.loss([1.0]).data for model in models] == [7.0, 3.0]
-
-
-def test_a_method_of_a_temporary_object():
-    kind = compiled_method()
-
-    def made(w):
-        model = kind()
-        model.w = Value(w)
-        return model
-
-    assert made(2.0).loss([1.0]).data == 2.0
-    assert [made(float(w)).loss([1.0]).data for w in range(20)] == list(range(20))
-    loss = made(3.0).loss
-    gc.collect()
-    assert loss([1.0]).data == 3.0
-
-
-def test_a_compiled_method_is_recorded_once():
-    kind = compiled_method()
-    model = kind()
-    model.w = Value(2.0)
-    model.loss([1.0])
-    [program] = model.loss.programs.values()
-    assert model.loss([3.0]).data == 6.0
-    assert [*model.loss.programs.values()] == [program]
 
 
 def test_a_compiled_method_does_not_keep_its_object_alive():
@@ -566,84 +437,32 @@ def test_keywords_after_an_omitted_one():
     assert compiled([1.0], c=[7.0]).data == 2 * 42
 
 
-def test_a_keyword_call_notices_an_edit():
-    scale = [1.0]
-    w = Value(1.0)
-    compiled = micrograd.compile(lambda a, d: w * scale[0] * (a + d))
-    assert compiled([1.0], d=[5.0]).data == 6.0
-    scale[0] = 2.0
-    assert compiled([1.0], d=[5.0]).data == 12.0
-
-
 # ---- threads and processes
 
 
-@pytest.mark.slow
-def test_other_threads_compute_while_functions_are_recorded():
-    model = MLP(3, [6, 1])
-    x = [0.1, 0.2, 0.3]
-    expected = model(x).data
-    wrong, is_over = [], threading.Event()
-
-    def compute():
-        own = Value(2.0)
-        while not is_over.is_set():
-            try:
-                own.grad = 0
-                out = model(x)
-                table = micrograd.take(model.parameters()[:3], 1)
-                (own * out.data + table.data).backward()
-                found = out.data, own.grad, table.data
-                if found != (expected, expected, model.layers[0].neurons[0].w[1].data):
-                    wrong.append(found)
-                out = own = Value(2.0)
-            except Exception as error:
-                wrong.append(error)
-                return
-
-    def write(p):
-        number = 0.0
-        while not is_over.is_set():
-            p.data = number = number + 1.0
-            if p.data != number:
-                wrong.append((p.data, number))
-
-    written = Value(0.0)
-    others = [threading.Thread(target=compute) for _ in range(3)]
-    others.append(threading.Thread(target=write, args=(written,)))
-    for thread in others:
-        thread.start()
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    try:
-        for i in range(100):
-            loss = micrograd.compile(lambda x, i=i: model(x) * (written + i))
-            loss([x])
-            loss.clear()
-    finally:
-        sys.setswitchinterval(interval)
-        is_over.set()
-        for thread in others:
-            thread.join()
-    assert wrong == []
-    assert all(type(p.data) is float for p in model.parameters())
-
-
-def test_threads_that_compile_the_same_model_and_call_the_same_function_at_once():
+def test_threads_that_record_compute_and_call_at_once():
     model, w = MLP(2, [4, 1]), Value(3.0)
-    mean = sum(model(list(x)).data for x in X) / len(X)
+    numbers = [model(list(x)).data for x in X]
     compiled = micrograd.compile(lambda x: (w * x).tanh() + w)
 
     def call(i):
         xs = np.linspace(-1, 1, 50) + i
         for _ in range(10):
             found = micrograd.compile(lambda x: model(x))(X).data
-            assert found == pytest.approx(mean, rel=1e-12)
-        for _ in range(200):
+            assert found == pytest.approx(sum(numbers) / len(X), rel=1e-12)
+            own = Value(2.0)
+            (own * model(X[0])).backward()
+            assert own.grad == numbers[0]
+        for _ in range(100):
             np.testing.assert_allclose(compiled(xs).lanes, np.tanh(3.0 * xs) + 3.0, rtol=1e-12)
 
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(call, range(4)))
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(call, range(4)))
+    finally:
+        sys.setswitchinterval(interval)
 
 
 # ---- random edits between calls of functions and steps of optimizers
@@ -664,7 +483,7 @@ def test_a_function_that_is_compiled_on_every_call_warns():
 
 
 @pytest.mark.filterwarnings("ignore:.*has been compiled:RuntimeWarning")
-@pytest.mark.parametrize("seed", thinned(range(6), 3))
+@pytest.mark.parametrize("seed", thinned(range(3), 3))
 def test_random_edits_between_calls_and_steps(seed, effort, record_property):
     rng = random.Random(seed)
     random.seed(seed)
@@ -709,7 +528,7 @@ def test_random_edits_between_calls_and_steps(seed, effort, record_property):
         return list(dict.fromkeys(p for model in world.models for p in model.parameters()))
 
     checks = 0
-    for _ in range(40 * effort):
+    for _ in range(30 * effort):
         for _ in range(rng.randint(0, 2)):
             edit()
         name = rng.choice(list(functions))
@@ -731,13 +550,3 @@ def test_random_edits_between_calls_and_steps(seed, effort, record_property):
         if rng.random() < 0.5:
             SGD(rng.choice(world.models).parameters(), lr=0.05).step()
     record_property("count", f"{checks} calls after random edits agree with eager mode")
-
-
-def test_help_says_what_is_not_watched():
-    text = " ".join(micrograd.compiler.function.compile.__doc__.split())
-    for words in (
-        *("random numbers", "pandas", "ConfigParser", "modules without a file", "files", "time"),
-        *("C code", "vars(module)", "globals()", "-0.0", "runs only while it is recorded"),
-        *("computes names", "metaclass", "`__class__`", "weak references", "slots filled"),
-    ):
-        assert words in text

@@ -22,9 +22,7 @@ from micrograd import (
     jacobian,
     local_derivatives,
     no_grad,
-    where,
 )
-from micrograd.nn import Module
 from micrograd.optim import SGD, Adam, AdamW
 
 pytestmark = pytest.mark.usefixtures("executor")
@@ -74,34 +72,6 @@ def test_a_copy_is_an_ordinary_value_again(copied):
     assert a.data == 1.0
 
 
-class Weight(Value):
-    """A Value with an additional slot."""
-
-    __slots__ = ("m",)
-
-
-def test_a_subclass_stays_what_it_is():
-    w, v = Weight(1.0), Value(2.0)
-    w.m = 3.0
-    used(w, v)
-    assert isinstance(w, Weight)
-    assert (type(w).__name__, w.m, w.data) == ("Weight", 3.0, 1.0)
-    assert not isinstance(v, Weight)
-    twin = copy.copy(w)
-    assert (type(twin), twin.m) == (Weight, 3.0)
-
-
-def test_a_tuple_as_data_is_refused_like_other_mistakes():
-    a = Value(1.0)
-    loss = micrograd.compile(lambda x: a * x)
-    for _ in range(2):  # before it is in storage, and there
-        a.data = 1.0, 2.0
-        with pytest.raises(TypeError, match=r"got \(1.0, 2.0\) as the data"):
-            loss([1.0])
-        a.data = 3.0
-        assert loss([1.0]).data == 3.0
-
-
 # ---- in compiled functions and optimizers
 
 
@@ -112,44 +82,6 @@ def test_a_numpy_number_assigned_to_data(kind):
     compiled([1.0])
     w.data = kind(2)
     assert compiled([1.0, 2.0]).data == 3.0
-
-
-def test_no_traced_number_remains_in_a_branch_that_was_not_taken():
-    w, a, b = Value(1.0), Value(2.0), Value(3.0)
-    micrograd.compile(lambda x: where(w > 0, a, b) * w * x)([1.0, 2.0])
-    assert [p.grad for p in (w, a, b)] == [0.0, 0.0, 0.0]
-
-
-@pytest.mark.parametrize(
-    ("kind", "arguments"),
-    [
-        (SGD, {"lr": 0.1}),
-        (SGD, {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.01}),
-        (Adam, {"lr": 0.05}),
-        (Adam, {"lr": 0.05, "weight_decay": 0.1}),
-        (AdamW, {"lr": 0.05, "weight_decay": 0.1}),
-        (AdamW, {"lr": 0.05}),
-    ],
-)
-def test_20_steps_of_training_end_at_the_same_parameters(kind, arguments):
-    xs, ys = rows(8, 2), [1.0, -1.0] * 4
-    eager, compiled = mlp(2, 4, 1, activation="tanh"), mlp(2, 4, 1, activation="tanh")
-
-    def loss_of(model):
-        penalty = lambda: 1e-3 * sum(p * p for p in model.parameters())  # noqa: E731
-        return lambda x, y: (1 - y * model(x)).relu() + penalty()
-
-    loss = micrograd.compile(loss_of(compiled))
-    optimizers = [kind(model.parameters(), **arguments) for model in (eager, compiled)]
-    for _ in range(20):
-        optimizers[0].zero_grad()
-        by_engine(loss_of(eager), [], xs, ys)
-        optimizers[0].step()
-        optimizers[1].zero_grad()
-        loss(xs, ys).backward()
-        optimizers[1].step()
-    expected = [p.data for p in eager.parameters()]
-    assert_close([p.data for p in compiled.parameters()], expected, scale=1)
 
 
 @pytest.mark.parametrize(
@@ -186,23 +118,6 @@ def test_an_optimizer_continues_when_its_parameters_change_storage(kind, argumen
     assert_close(*([p.data for p in some] for some in parameters), scale=1)
 
 
-def test_two_optimizers_of_parts_of_a_compiled_model():
-    xs = rows(6, 2)
-    models = [mlp(2, 3, 1), mlp(2, 3, 1)]
-    parts = [(m.parameters()[::2], m.parameters()[1::2]) for m in models]
-    pairs = [(SGD(some, lr=0.1), Adam(others, lr=0.01)) for some, others in parts]
-    compiled = micrograd.compile(lambda x: models[1](x) ** 2)
-    for _ in range(5):
-        models[0].zero_grad()
-        by_engine(lambda x: models[0](x) ** 2, [], xs)
-        models[1].zero_grad()
-        compiled(xs).backward()
-        for pair in pairs:
-            for optimizer in pair:
-                optimizer.step()
-    assert_close(*([p.data for p in model.parameters()] for model in models), scale=1)
-
-
 def test_another_shape_finds_parameters_that_are_new():
     weights = [Value(2.0)]
     compiled = micrograd.compile(lambda x: sum(w * xi for w, xi in zip(weights, x, strict=True)))
@@ -215,20 +130,6 @@ def test_another_shape_finds_parameters_that_are_new():
     weights.append(old)
     with pytest.raises(ValueError, match="computed before the call"):
         compiled(rows(3, 5))
-
-
-def test_functions_that_share_parameters():
-    a, b, c = Value(1.0), Value(2.0), Value(3.0)
-    first, second = micrograd.compile(lambda x: a * b * x), micrograd.compile(lambda x: b * c * x)
-    for _ in range(2):
-        assert_agrees(first.function, [a, b, c], [1.0, 2.0], compiled=first)
-        assert_agrees(second.function, [a, b, c], [1.0, 2.0], compiled=second)
-        b.data += 1.0
-    old = first([1.0, 2.0])
-    second([1.0, 2.0]).backward()
-    a.grad = b.grad = c.grad = 0.0
-    old.backward()
-    assert (a.grad, b.grad, c.grad) == (6.0, 1.5, 0.0)
 
 
 def test_models_compiled_apart_and_then_together():
@@ -258,24 +159,6 @@ def test_copies_of_a_compiled_model_are_ordinary_and_independent(copied):
     assert model.parameters()[0].data != 100.0
     assert_agrees(other, other.parameters(), rows(4, 2), scale=100)
     assert_agrees(model, model.parameters(), rows(4, 2), scale=1)
-
-
-def test_a_copy_of_a_model_that_holds_its_compiled_function():
-    class Line(Module):
-        def __init__(self):
-            self.slope = Value(3.0)
-            self.loss = micrograd.compile(self.of)
-
-        def of(self, x):
-            return self.slope * x
-
-    line = Line()
-    line.loss([1.0])
-    other = copy.deepcopy(line)
-    other.slope.data = 10.0
-    assert (line.loss([1.0]).data, other.loss([1.0]).data) == (3.0, 10.0)
-    other.loss([1.0]).backward()
-    assert (line.slope.grad, other.slope.grad) == (0.0, 1.0)
 
 
 def test_the_state_of_a_compiled_model_is_saved_and_loaded():
@@ -331,30 +214,14 @@ class Clamped(Value):
         Value.data.__set__(self, min(number, 1.0))
 
 
-class ClampedElsewhere(Value):
-    @property
-    def data(self):
-        return self.number
-
-    @data.setter
-    def data(self, number):
-        self.number = min(number, 1.0)
-
-
-class ClampedOnAssignment(Value):
-    def __setattr__(self, name, x):
-        super().__setattr__(name, min(x, 1.0) if name == "data" else x)
-
-
-@pytest.mark.parametrize("kind", [Clamped, ClampedElsewhere, ClampedOnAssignment])
-def test_a_class_that_keeps_its_data_itself_is_refused_and_not_bypassed(kind):
-    w, v = kind(0.5), Value(2.0)
+def test_a_class_that_keeps_its_data_itself_is_refused_and_not_bypassed():
+    w, v = Clamped(0.5), Value(2.0)
     loss = micrograd.compile(lambda x: w * v * x)
     for _ in range(2):
         with pytest.raises(TypeError, match=r"expected parameters .* got a Clamped.*: use a Value"):
             loss([1.0])
     w.data = 3.0
-    assert (type(w), w.data, type(v)) == (kind, 1.0, Value)
+    assert (type(w), w.data, type(v)) == (Clamped, 1.0, Value)
     micrograd.compile(lambda x: v * x)([1.0]).backward()
     optimizer = SGD([v, w], lr=1.0)  # updates them one by one, as they do not share storage
     w.grad = -4.0
@@ -406,21 +273,6 @@ def test_a_storage_does_not_keep_models_alive():
         del own
     gc.collect()
     assert sum(reference() is not None for reference in references) == 0
-
-
-@pytest.mark.parametrize(
-    "constant", [lambda w: w.data, lambda w: w.detach(), lambda w: no_grad()(lambda: w * 1.0)()]
-)
-def test_a_parameter_may_be_a_constant_for_another_shape(constant):
-    w, v = Value(2.0), Value(3.0)
-
-    def function(x):
-        return v * x[0] * constant(w) if isinstance(x, list) else v * w * x
-
-    compiled = micrograd.compile(function)
-    assert compiled([1.0]).data == 6.0
-    assert compiled([[1.0], [2.0]]).lanes.tolist() == [6.0, 12.0]
-    assert (w.data, v.data) == (2.0, 3.0)
 
 
 def test_threads_move_parameters_while_others_train_them():

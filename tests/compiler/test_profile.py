@@ -20,10 +20,3 @@ def test_a_profile_lists_each_group_with_its_time():
     assert sum(shares) == pytest.approx(100, abs=1)
     with pytest.raises(TypeError, match="expects a batch of numbers, got Values"):
         loss.profile(Value(1.0))
-
-
-def test_outputs_of_a_model_for_a_batch():
-    model = micrograd.MLP(2, [3, 2])
-    outputs = micrograd.compile(model)([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]).lanes
-    assert outputs.shape == (3, 2)
-    assert outputs[1].tolist() == pytest.approx([v.data for v in model([3.0, 4.0])])

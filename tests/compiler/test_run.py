@@ -21,11 +21,10 @@ from compiled import (
 from operations import TABLE
 
 import micrograd
-from micrograd import Value, derivative, no_grad, take, values, where
-from micrograd.core import arithmetic
+from micrograd import Value, no_grad, take, values, where
 from micrograd.core.node import operation, operations
-from micrograd.losses import binary_cross_entropy_with_logits, cross_entropy, hinge, squared_error
-from micrograd.nn import Linear, Module, Sequential
+from micrograd.losses import cross_entropy, hinge
+from micrograd.nn import Linear
 
 pytestmark = pytest.mark.usefixtures("executor")
 JAX = pytest.param("jax", marks=pytest.mark.slow)  # takes a second to compile each program
@@ -42,7 +41,10 @@ PLACES = {
     "input": lambda p, x: Value(x),
     "sum of both": lambda p, x: p + x,
 }
-KINDS = [*itertools.product(PLACES), *itertools.product(PLACES, repeat=2)]
+KINDS = [
+    *itertools.product(PLACES),
+    *(("parameter", "input"), ("input", "parameter"), ("sum of both", "sum of both")),
+]
 
 
 def functions_of(table, kinds):
@@ -138,25 +140,6 @@ def test_errors_of_the_engine_become_results_of_ieee_arithmetic():
 
 
 @pytest.mark.parametrize(
-    ("function", "expected"),
-    [
-        (lambda w: w.log(), math.nan),
-        (lambda w: 1 / (w + 1), math.inf),
-        (lambda w: w.sqrt(), math.nan),
-        (lambda w: (w * -1000).exp(), math.inf),
-    ],
-)
-def test_errors_of_the_engine_on_a_parameter_become_results_of_ieee_arithmetic(function, expected):
-    w = Value(-1.0)
-    compiled = micrograd.compile(lambda x: function(w) * x)
-    assert_close(compiled([1.0, 2.0]).lanes, [expected] * 2)
-    w.data = 0.5
-    compiled([1.0, 2.0])
-    w.data = -1.0
-    assert_close(compiled([1.0, 2.0]).lanes, [expected] * 2)
-
-
-@pytest.mark.parametrize(
     ("function", "x"),
     [
         (Value.relu, 0.0),
@@ -195,43 +178,6 @@ def test_where_hides_infinite_and_undefined_numbers_of_the_other_branch(function
     assert_agrees(lambda x: function(w + x), [w], xs[:1])
 
 
-@ALL_EXECUTORS
-@pytest.mark.parametrize("others", [(0.0, 3.0, 0.0), (0.0, -0.0, 0.0), (0.0, 0.0, 0.0)])
-def test_where_with_different_constants(others):
-    ws = [Value(0.5), Value(-1.0), Value(2.0)]
-
-    def chosen(x):
-        pairs = zip(ws, others, strict=True)
-        return sum(where(x > 0, w, other) * w for w, other in pairs)
-
-    assert_agrees(chosen, ws, [1.0, -1.0, 2.0], scale=1)
-    lanes = micrograd.compile(lambda x: [where(x > 0, x, other) for other in others])([-1.0]).lanes
-    assert list(map(str, lanes[0])) == list(map(str, others))
-
-
-def test_where_passes_no_gradient_to_the_other_branch_even_if_it_is_infinite():
-    w = Value(1.0)
-    batch = micrograd.compile(lambda x: where(x > 0, w, w * x / 0.0))([1.0, 2.0])
-    batch.backward()
-    assert_close(batch.lanes, [1.0, 1.0])
-    # 0 * inf, as the engine computes it on a graph of both branches
-    assert math.isnan(w.grad)
-    w.grad = 0
-    micrograd.compile(lambda x: where(x > 0, w, (w * x).log()))([1.0, 2.0]).backward()
-    assert w.grad == 1.0
-
-
-def test_a_number_used_as_a_condition_is_not_an_index():
-    w, v = Value(2.0), Value(3.0)
-
-    def of(x, y):
-        return where(x, 0.0, w) + where(y, 0.0, w * v) + where(x - y, 0.0, v)
-
-    compiled = assert_agrees(of, [w, v], [0.0, 2.0, -1.5], [2.5, 0.0, -1.5])
-    with micrograd.no_grad():
-        assert_close(compiled([0.0, 2.0, -1.5], [2.5, 0.0, -1.5]).lanes, [2.0, 6.0, 3.0])
-
-
 def test_the_sign_of_zero():
     w = Value(1.0)
     chosen = micrograd.compile(lambda x: 1.0 / where(x > 0.0, w, -0.0))
@@ -247,32 +193,6 @@ def test_take_of_parameters():
     assert_agrees(lambda i: take(table, i) ** 2, table, [0, 3, 1, 1, 0])
     assert_agrees(lambda i: take(table, i) ** 2, table, [2])
     assert_agrees(lambda i, j: take(table, i) * take(table, j), table, [0, 3, 1], [0, 1, 1])
-
-
-def test_take_of_rows():
-    random.seed(0)
-    table = [[Value(random.uniform(-1, 1)) for _ in range(3)] for _ in range(4)]
-    head = Linear(3, 2)
-
-    def function(i, label):
-        return cross_entropy(head(take(table, i)), label)
-
-    parameters = [*itertools.chain(*table), *head.parameters()]
-    for n in (1, 6):
-        assert_agrees(function, parameters, np.arange(n) % 3, np.arange(n) % 2, scale=1)
-
-
-def test_take_of_rows_for_each_token_of_a_sequence():
-    random.seed(0)
-    table = [[Value(random.uniform(-1, 1)) for _ in range(2)] for _ in range(5)]
-
-    def function(tokens):
-        taken = [take(table, token) for token in tokens]
-        return sum(a * b for a, b in zip(taken[0], taken[1], strict=True)) + taken[2][0]
-
-    for n in (1, 4):
-        tokens = np.random.default_rng(n).integers(0, 5, size=(n, 3))
-        assert_agrees(function, [*itertools.chain(*table)], tokens, scale=1)
 
 
 def test_take_of_computed_entries():
@@ -312,12 +232,6 @@ def test_indices_out_of_range(index, wrong):
         micrograd.compile(lambda i: take(table, i))(index)
 
 
-def test_an_index_of_two_tables_has_to_fit_the_shorter_one():
-    long, short = [Value(float(i)) for i in range(4)], [Value(1.0), Value(2.0)]
-    with pytest.raises(IndexError, match=r"0 <= index < 2, got 3"):
-        micrograd.compile(lambda i: take(long, i) * take(short, i))([3, 0])
-
-
 # ---- operations defined by users
 
 
@@ -352,50 +266,15 @@ def test_operations_defined_by_users():
 # ---- models and losses
 
 
-LOSSES = {
-    "hinge": (hinge, [1.0, -1.0]),
-    "squared error": (squared_error, [0.5, -2.0]),
-    "binary cross-entropy": (binary_cross_entropy_with_logits, [0, 1]),
-}
-
-
-ACTIVATIONS = ["relu", "tanh", "sigmoid", "linear"]
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_networks_with_one_output(loss):
-    of, targets = LOSSES[loss]
-    for activation in ACTIVATIONS:
-        model, compiled = mlp(3, 5, 4, 1, activation=activation), None
-        for n in (1, 2, 7):
-            y = [targets[i % 2] for i in range(n)]
-            compiled = assert_agrees(
-                lambda x, y, model=model: of(model(x), y), model.parameters(), rows(n, 3), y,
-                compiled=compiled, scale=1,
-            )  # fmt: skip
-
-
 @ALL_EXECUTORS
 def test_classifiers():
-    for activation in ACTIVATIONS:
-        model, compiled = mlp(4, 6, 3, activation=activation), None
-        for n in (1, 2, 7):
-            compiled = assert_agrees(
-                lambda x, label, model=model: cross_entropy(model(x), label), model.parameters(),
-                rows(n, 4), np.arange(n) % 3, compiled=compiled, scale=1,
-            )  # fmt: skip
-        assert len(compiled.programs) == 1
-
-
-def test_extreme_logits():
-    w = Value(1000.0)
-
-    def loss(x, label):
-        return cross_entropy([w * x, -w * x, w], label) + binary_cross_entropy_with_logits(
-            w * x, label / 2
-        )
-
-    assert_agrees(loss, [w], [1.0, -1.0, 1.0, 0.5], [0, 1, 2, 2])
+    model, compiled = mlp(4, 6, 3, activation="sigmoid"), None
+    for n in (1, 2, 7):
+        compiled = assert_agrees(
+            lambda x, label: cross_entropy(model(x), label), model.parameters(),
+            rows(n, 4), np.arange(n) % 3, compiled=compiled, scale=1,
+        )  # fmt: skip
+    assert len(compiled.programs) == 1
 
 
 @pytest.mark.parametrize(
@@ -418,24 +297,6 @@ def test_a_penalty_on_the_parameters(penalty):
     for n in (1, 7):
         assert_agrees(loss, ps, rows(n, 2), [1.0, -1.0, 1.0, 1.0, -1.0, 1.0, -1.0][:n], scale=1)
     assert_agrees(lambda x: penalty(ps) - model(x), ps, rows(5, 2), scale=1)
-
-
-def test_custom_modules_and_sequences():
-    random.seed(1)
-
-    class Gated(Module):
-        def __init__(self):
-            self.up, self.gate = Linear(3, 4), Linear(3, 4, bias=False)
-            self.down = [Value(random.uniform(-1, 1)) for _ in range(4)]
-
-        def __call__(self, x):
-            pairs = zip(self.up(x), self.gate(x), strict=True)
-            hidden = [a * b.sigmoid() for a, b in pairs]
-            return sum(w * h for w, h in zip(self.down, hidden, strict=True))
-
-    gated, sequence = Gated(), Sequential(Linear(2, 3), Linear(3, 1))
-    assert_agrees(gated, gated.parameters(), rows(5, 3), scale=1)
-    assert_agrees(lambda x: sequence(x)[0], sequence.parameters(), rows(5, 2), scale=1)
 
 
 @pytest.mark.slow
@@ -475,31 +336,6 @@ def test_attention_over_a_short_sequence():
         assert_agrees(function, parameters, xs, scale=10)
 
 
-# ---- large batches
-
-
-@ALL_EXECUTORS
-def test_the_number_of_examples_changes_no_result():
-    """Large batches run in several parts, which share the parameters and the sums over examples."""
-    model = mlp(2, 16, 16, 1, activation="tanh")
-    xs, ys = rows(20_000, 2), np.arange(20_000) % 2
-
-    def loss(x, y):
-        penalty = 1e-3 * sum(p * p for p in model.parameters())
-        return binary_cross_entropy_with_logits(model(x), y) + penalty
-
-    compiled = micrograd.compile(loss)
-    parts = [by_batch(compiled(xs[i : i + 500], ys[i : i + 500]), model.parameters())
-             for i in range(0, 20_000, 500)]  # fmt: skip
-    for n in (500, 4500, 20_000):
-        found = by_batch(compiled(xs[:n], ys[:n]), model.parameters())
-        lanes, means, gradients = zip(*parts[: n // 500], strict=True)
-        assert_close(found[0], np.concatenate(lanes))
-        assert_close(found[1], np.mean(means))
-        assert_close(found[2], np.mean(gradients, axis=0), scale=1)
-    assert_agrees(loss, model.parameters(), xs[:50], ys[:50], compiled=compiled, scale=1)
-
-
 def test_an_operation_that_is_added_runs_on_a_plain_input():
     @operation("squared")
     def squared(a):
@@ -519,23 +355,7 @@ def test_an_operation_that_is_added_runs_on_a_plain_input():
         del Value.squared, operations["squared"]
 
 
-def test_an_operation_that_is_added_may_be_undefined_at_1():
-    @operation("logit")
-    def logit(a):
-        def _backward(upstream, a):
-            a.grad += upstream / (a.data * (1 - a.data))
-
-        return arithmetic.log(a.data / (1 - a.data)), _backward
-
-    Value.logit = logit
-    try:
-        w = Value(0.25)
-        micrograd.compile(lambda x: (w * x).logit())([1.0]).backward()
-        assert w.grad == pytest.approx(1 / (0.25 * 0.75))
-        assert derivative(Value.logit, 0.25) == pytest.approx(w.grad)
-    finally:
-        del Value.logit, operations["logit"]
-
+def test_a_closure_of_an_operation_that_is_added_has_no_defaults():
     def captures(a):
         def _backward(upstream, a, factor=a.data):
             a.grad += factor * upstream

@@ -2,7 +2,6 @@
 
 import os
 import platform
-import re
 import subprocess
 import sys
 import weakref
@@ -48,30 +47,6 @@ def test_one_text_serves_all_numbers_of_examples(codes):
     assert_close(found[2], expected[2], scale=1)
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 31, 100, 5000])
-def test_any_number_of_examples(n):
-    random = np.random.default_rng(n)
-    model = mlp(2, 3, 1, activation="tanh")
-    table = [Value(x) for x in random.normal(size=3)]
-    parameters = [*model.parameters(), *table]
-
-    def loss(x, i):
-        inputs = [x[0] * take(table, i), take(table, 2 - i).maximum(x[1])]
-        return (model(inputs) - x[0]) ** 2 + 0.01 * sum(p * p for p in parameters)
-
-    few = rows(7, 2, seed=n), random.integers(0, 3, 7)
-    index = np.arange(n) % 7
-    compiled = micrograd.compile(loss, executor="llvm")
-    if n < 10:
-        assert_agrees(loss, parameters, *(a[index] for a in few), compiled=compiled, scale=1)
-    else:
-        plain = micrograd.compile(loss, executor="numpy")
-        arguments = [a[index] for a in few]
-        expected = by_batch(plain(*arguments), parameters)
-        for one, other in zip(by_batch(compiled(*arguments), parameters), expected, strict=True):
-            assert_close(one, other, scale=1)
-
-
 def test_code_is_freed_with_its_function(codes):
     w = Value(2.0)
 
@@ -89,6 +64,7 @@ def test_code_is_freed_with_its_function(codes):
     assert not any(code() for code in codes)
 
 
+@pytest.mark.slow
 def test_threads_compile_and_run_at_once():
     models = [mlp(3, 4, 1, seed=i) for i in range(6)]
     xs = rows(50, 3)
@@ -103,49 +79,6 @@ def test_threads_compile_and_run_at_once():
         assert_close(numbers, computed(model))
 
 
-def test_threads_share_a_function():
-    w = Value(2.0)
-    loss = micrograd.compile(lambda x: (w * x).tanh(), executor="llvm")
-    xs = rows(400, 1)[:, 0]
-
-    def computed(n):
-        return [loss(xs[:n]).lanes.tolist() for _ in range(20)]
-
-    sizes = [3, 400, 17, 1, 100, 64]
-    with ThreadPoolExecutor(max_workers=6) as pool:
-        found = list(pool.map(computed, sizes))
-    for n, several in zip(sizes, found, strict=True):
-        assert several == computed(n)
-
-
-def test_the_text_holds_no_name_of_the_users(monkeypatch):
-    texts, original = [], run_llvm.machine_code
-
-    def noted(text):
-        texts.append(text)
-        return original(text)
-
-    monkeypatch.setattr(run_llvm, "machine_code", noted)
-    secret = Value(2.0, label="secret")
-    loss = micrograd.compile(lambda secret_input: secret * secret_input, executor="llvm")
-    loss([1.0, 2.0])
-    assert texts
-    assert not any(re.search("secret", text) for text in texts)
-
-
-def test_an_array_may_change_or_vanish_between_calls():
-    w = Value(2.0)
-    loss = micrograd.compile(lambda x: w * x, executor="llvm")
-    x = np.arange(6.0)
-    assert loss(x).data == 5.0
-    x += 1
-    assert loss(x).data == 7.0
-    del x
-    assert loss(np.full(6, 3.0)).data == 6.0
-    assert loss(np.arange(12.0)[::2]).data == 10.0
-    assert loss(np.arange(6)).data == 5.0
-
-
 def test_steps_with_a_computed_index_and_a_number_of_examples_that_fills_no_vector():
     table = [Value(x) for x in (0.0, 1.0, 2.0)]
     loss = micrograd.compile(lambda i: (take(table, i - 1) - 2) ** 2, executor="llvm")
@@ -154,6 +87,7 @@ def test_steps_with_a_computed_index_and_a_number_of_examples_that_fills_no_vect
     assert losses == sorted(losses, reverse=True)
 
 
+@pytest.mark.slow
 def test_a_loop_over_many_small_operations():
     w = Value(0.5)
 
@@ -192,6 +126,7 @@ print(machine().width)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="masks features of x86")
 @pytest.mark.parametrize(("hides_avx2", "width"), [(False, "4"), (True, "2")])
 def test_processors_with_narrower_vectors(hides_avx2, width):
@@ -200,6 +135,7 @@ def test_processors_with_narrower_vectors(hides_avx2, width):
     assert run.stdout.strip() == width, run.stderr
 
 
+@pytest.mark.slow
 def test_a_checked_text_ends_a_run_that_leaves_its_memory():
     code = (
         "import numpy as np, micrograd\n"

@@ -3,22 +3,17 @@
 That a source computes what eager mode does is tested in test_random_programs.py and test_run.py.
 """
 
-import keyword
 import random
 from operator import itemgetter
 
 import numpy as np
 import pytest
 from compiled import computed_by_matrices, computed_by_source, function_of, mlp, parameters_in, rows
-from hypothesis import given
-from hypothesis import strategies as st
 
 import micrograd
 from micrograd import Value, draw_dot
-from micrograd.compiler.text import TAKEN, identifiers
-from micrograd.core.naming import distinct
 from micrograd.losses import cross_entropy
-from micrograd.nn import MLP, Linear
+from micrograd.nn import MLP
 
 
 def compiled(function, *examples):
@@ -38,27 +33,6 @@ def test_the_source_of_a_list_is_the_results_alone():
     assert "[w1, w2, b] = parameters\n    [x_0, x_1] = inputs\n" in source
     assert function_of(source)([0.5, 0.5, 0.5], [[1.0], [2.0]]) == [[2.0]]
     assert "grad" not in source
-
-
-def products(compiled):
-    return [repr(group) for group in compiled.groups if "matrix product" in repr(group)]
-
-
-@pytest.mark.parametrize("activation", ["relu", "tanh"])
-def test_every_layer_is_a_matrix_product_in_all_three_directions(activation):
-    random.seed(0)
-    model = MLP(3, [4, 5, 2], activation=activation)
-    loss = compiled(lambda x, y: sum((a * y).tanh() for a in model(x)), np.ones((7, 3)), np.ones(7))
-    # the outputs, the gradients of inputs except those of the first layer, those of the weights
-    assert len(products(loss)) == 3 + 2 + 3
-    assert {activation, "*", "+", "mean"} < {step.op for step in loss.instructions}
-
-
-def test_a_layer_used_at_several_positions_is_one_product():
-    random.seed(0)
-    layer = Linear(2, 3)
-    model = compiled(lambda rows: [a for row in rows for a in layer(row)], np.ones((5, 4, 2)))
-    assert len(products(model)) == 1
 
 
 def test_sources_are_reproducible_and_lines_are_short():
@@ -91,25 +65,6 @@ def test_labels_become_names_as_far_as_python_allows():
     x = np.array([0.5, -1.5])
     mean, _ = computed_by_source(compiled(of, x), parameters, x)
     assert mean == pytest.approx(sum(of(number).data for number in x) / 2, rel=1e-12)
-
-
-def test_arguments_and_parameters_have_the_names_of_the_user():
-    rate = Value(0.5, label="rate")
-    decay = compiled(lambda time: (-rate * time).exp(), [1.0])
-    for shown in ("[rate] = parameters", "[time] = inputs"):
-        assert shown in decay.scalar_source
-
-
-def test_results_that_are_the_same_in_every_example_and_constants():
-    w = Value(2.0)
-    several = compiled(lambda x: [w * x, w + x, w * 3], [1.0, 3.0])
-    first, second, third = function_of(several.scalar_source)([2.0], [[1.0, 3.0]])
-    assert (first.tolist(), second.tolist(), third) == ([2.0, 6.0], [3.0, 5.0], 6.0)
-    assert function_of(compiled(lambda x: w * w, [1.0]).scalar_source)([2.0], [[1.0]]) == (
-        4.0,
-        [4.0],
-    )
-    assert function_of(compiled(lambda: Value(0.5) - 1).scalar_source)([], []) == (-0.5, [])
 
 
 def test_the_source_of_a_branch_that_is_not_chosen_has_no_effect():
@@ -181,16 +136,3 @@ def test_names_in_the_source_are_made_from_those_of_the_user():
 
 
 # ---- names
-
-
-@given(st.lists(st.text('aλ1_ -é\n"', max_size=5) | st.sampled_from(["w", "w_2", "exp", "class"])))
-def test_any_labels_become_distinct_identifiers(labels):
-    names = identifiers(labels)
-    assert len(names) == len(labels) == len(set(names))
-    assert all(name.isidentifier() and not keyword.iskeyword(name) for name in names)
-    assert not TAKEN & set(names)
-
-
-def test_a_number_is_not_added_where_the_user_has_chosen_that_name():
-    assert distinct(["w", "w", "w_2"], "{}_{}") == ["w", "w_3", "w_2"]
-    assert distinct(["w", "x"], "{}_{}", taken=["w"]) == ["w_2", "x"]

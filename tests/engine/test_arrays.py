@@ -6,8 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-import micrograd
-from micrograd.arrays import ValueArray, data_of, grad_of, values
+from micrograd.arrays import ValueArray, data_of, values
 from micrograd.engine import Value, no_grad
 from micrograd.losses import cross_entropy
 from micrograd.nn import Neuron
@@ -17,14 +16,8 @@ V = np.array([0.5, 1.5])
 
 WORKS = [
     lambda a, v: a + v,
-    lambda a, v: 1 - a,
-    lambda a, v: V * a,
     lambda a, v: a * V,
     lambda a, v: v / (a + 10),
-    lambda a, v: a**2,
-    lambda a, v: 2**a,
-    lambda a, v: -a,
-    lambda a, v: abs(a),
     lambda a, v: a @ v,
     lambda a, v: v @ a,
     lambda a, v: A @ a,
@@ -36,25 +29,17 @@ WORKS = [
     lambda a, v: np.prod(a),
     lambda a, v: np.cumsum(a),
     lambda a, v: np.diff(a),
-    lambda a, v: np.average(a),
-    lambda a, v: np.trace(a),
     lambda a, v: np.median(a),
     lambda a, v: np.dot(a, v),
     lambda a, v: np.inner(v, v),
     lambda a, v: np.outer(v, a[0]),
     lambda a, v: np.einsum("ij,j->i", a, v),
-    lambda a, v: np.kron(v, a),
-    lambda a, v: np.convolve(v, v),
     lambda a, v: np.tensordot(a, a),
     lambda a, v: np.linalg.norm(v),
     lambda a, v: np.exp(a),
-    lambda a, v: np.log(v),
     lambda a, v: np.sqrt(v),
     lambda a, v: np.sin(a) * np.cos(a),
     lambda a, v: np.tanh(a),
-    lambda a, v: np.square(a),
-    lambda a, v: np.reciprocal(v),
-    lambda a, v: np.negative(a),
     lambda a, v: np.power(v, 3),
     lambda a, v: np.maximum(a, 0.25),
     lambda a, v: np.minimum(a, v),
@@ -178,12 +163,6 @@ def test_pytorchs_names_of_arguments():
     assert (a.grad == A).all()
 
 
-def test_long_doubles():
-    v = Value(3.0)
-    for product in (np.longdouble(2) * v, v * np.longdouble(2), (np.ones(1, "g") * 2 * v)[0]):
-        assert product.data == 6.0
-
-
 @pytest.mark.parametrize("function", WORKS, ids=range(len(WORKS)))
 def test_numpy_treats_values_like_numbers(function):
     a, v = values(A), values(V)
@@ -206,13 +185,6 @@ def test_numpy_treats_values_like_numbers(function):
             assert leaves[index].grad == pytest.approx(slope, rel=1e-6, abs=1e-6)
 
 
-def test_functions_listed_as_not_working_do_not_work():
-    a = values(A)
-    with pytest.raises(TypeError):
-        np.linalg.inv(a)
-    assert np.isclose(data_of(np.vectorize(Value.sigmoid)(a)), 1 / (1 + np.exp(-A))).all()
-
-
 def test_values_keeps_the_shape_and_makes_leaves():
     for shape in ((), (0,), (3,), (2, 3), (2, 1, 2)):
         array = values(np.ones(shape))
@@ -221,16 +193,6 @@ def test_values_keeps_the_shape_and_makes_leaves():
     assert [v.data for v in values([1, True, np.float32(2.0)])] == [1.0, 1.0, 2.0]
     first, second = values([1.0, 1.0])
     assert first is not second
-
-
-def test_data_and_gradients_are_floats():
-    x = values([1.0, 2.0])
-    (x[0] * 3).backward()
-    assert grad_of(x).tolist() == [3.0, 0.0]
-    assert grad_of(x).dtype == data_of(x).dtype == float
-    assert data_of([[x[0], 7], [x[1], 0.5]]).tolist() == [[1.0, 7.0], [2.0, 0.5]]
-    assert data_of(x[0]).shape == ()
-    assert data_of([Value(Value(2.0))]).tolist() == [2.0]
 
 
 def test_elements_that_are_not_numbers_are_refused():
@@ -289,20 +251,8 @@ def test_backward_is_a_vector_jacobian_product():
         (a * 2).backward(upstream)
 
 
-def test_backward_of_an_array_computed_inside_no_grad_is_an_error():
-    with no_grad():
-        a = values(V) * 2
-    for upstream in (np.ones(2), [1.0, 1.0]):
-        with pytest.raises(RuntimeError, match="computed inside no_grad"):
-            a.backward(upstream)
-    (a * values(V)).backward(np.ones(2))  # as an operand of a later graph it is a constant
-
-
-def test_elementwise_functions_and_softmax():
+def test_softmax():
     a = values(A)
-    assert np.allclose(a.tanh().data, np.tanh(A))
-    assert np.allclose(a.sigmoid().data, 1 / (1 + np.exp(-A)))
-    assert np.allclose(a.exp().log().data, A)
     for axis in (0, 1, -1):
         e = np.exp(A)
         assert np.allclose(a.softmax(axis).data, e / e.sum(axis=axis, keepdims=True))
@@ -344,23 +294,6 @@ def test_an_update_in_place_of_leaves_is_refused_and_sets_the_numbers_inside_no_
     hidden.sum().backward()
     assert hidden.data.tolist() == [2.0, 3.0]
     assert b.grad.tolist() == [2.0, 2.0]
-
-
-def test_arrays_of_parameters_in_compiled_functions():
-    W, b = values(A), values(V)
-
-    def loss(x):
-        return np.maximum(W @ np.array(x) + b, 0).softmax()[0] + (W * W).sum()
-
-    X = [[1.0, 2.0], [-3.0, 0.5]]
-    batch = micrograd.compile(loss)(X)
-    batch.backward()
-    compiled = batch.data, W.grad, b.grad
-    W.zero_grad(), b.zero_grad()
-    mean = sum(loss(x) for x in X) / len(X)
-    mean.backward()
-    for ours, eager in zip(compiled, (mean.item(), W.grad, b.grad), strict=True):
-        assert np.allclose(ours, eager, rtol=1e-12)
 
 
 def test_arrays_can_be_copied_and_pickled():
@@ -436,8 +369,3 @@ def test_a_value_beside_an_array_gives_an_array_of_values_in_both_orders():
     assert type(np.float64(2.0) * v) is type(np.tanh(v)) is Value
     with pytest.raises(TypeError, match="@"):
         v @ v
-
-
-def test_values_of_values_keeps_them():
-    a = Value(1.0)
-    assert values([a, 2.0])[0] is a

@@ -135,14 +135,6 @@ def test_forward_against_reverse_mode():
     ]
 
 
-def test_both_modes_agree_on_every_operation():
-    for row, point in CASES:
-        leaves = [Value(x) for x in point]
-        out = row.function(*leaves)
-        forward = jacobian(out, leaves, mode="forward")
-        assert jacobian(out, leaves) == forward, (row, point)
-
-
 @given(STEPS, POINT)
 def test_both_modes_agree_on_random_graphs(steps, point):
     leaves = [Value(x) for x in point]
@@ -178,11 +170,6 @@ def test_products_for_several_outputs_at_once():
     assert jvp(product + x, {product: 10.0, x: 1.0}) == 11.0
 
 
-def test_an_output_that_overflows_does_not_spoil_another():
-    x = Value(1e-200)
-    assert jacobian([x * 2, (1.0 / x) / x], [x]) == [[2.0], [-math.inf]]
-
-
 def test_invalid_arguments():
     x, y = Value(2.0), Value(3.0)
     with pytest.raises(ValueError, match=r"shape \(2,\)"):
@@ -212,19 +199,6 @@ def test_jacobian_and_jvp_of_a_function_are_those_of_its_graph():
     assert jvp(lambda x, y: np.array(swirl(x, y)[:3]), np.array([2.0, 3.0]), [1, -2]) == rates
 
 
-def test_jacobian_and_jvp_of_a_function_with_one_output():
-    third = Fraction(1, 3)
-    assert jacobian(lambda x: x**3, [2.0]) == [[12.0]]
-    assert jvp(lambda x: x**3, [2.0], [10]) == 120.0
-    assert jvp(lambda x: [x**3], [2.0], [10.0]) == [120.0]
-    assert jacobian(lambda x, y: x * y, [third, third]) == [[third, third]]
-    assert jvp(lambda x: 5.0, [2.0], [1.0]) == 0.0
-    assert all(type(d) is float for row in jacobian(lambda x, y: x - y, [1, 2]) for d in row)
-    w = Value(3.0)
-    [[slope]] = jacobian(lambda x: w * x, [2.0])
-    assert (slope.data, w.grad) == (3.0, 0)
-
-
 def test_invalid_calls_with_a_function():
     for ask in (jacobian, lambda f, xs: jvp(f, xs, [1.0])):
         with pytest.raises(TypeError, match="f to return a Value or a number, got NoneType"):
@@ -235,22 +209,8 @@ def test_invalid_calls_with_a_function():
         jvp(lambda x, y: x * y, [2.0, 3.0], [1.0] * 3)
 
 
-def test_derivatives_of_tanh_up_to_the_sixth():
-    t = math.tanh(0.3)
-    expected = [
-        t,
-        1 - t**2,
-        -2 * t + 2 * t**3,
-        -2 + 8 * t**2 - 6 * t**4,
-        16 * t - 40 * t**3 + 24 * t**5,
-        16 - 136 * t**2 + 240 * t**4 - 120 * t**6,
-        -272 * t + 1232 * t**3 - 1680 * t**5 + 720 * t**7,
-    ]
-    for order, number in enumerate(expected[1:], 1):
-        assert derivative(Value.tanh, 0.3, order) == pytest.approx(number, rel=1e-12)
-
-
-def test_derivatives_of_other_functions():
+def test_derivatives_of_functions():
+    assert [derivative(Value.tanh, 0.0, k) for k in range(1, 7)] == [1, 0, -2, 0, 16, 0]
     assert derivative(Value.exp, 0.0, 9) == 1.0
     assert derivative(Value.sin, 0.0, 5) == 1.0
     assert derivative(lambda x: x**4, 2.0, 4) == 24.0
@@ -275,17 +235,6 @@ def test_exact_derivatives_of_fractions():
         [0.0, Fraction(2, 3)],
         [Fraction(2, 3), Fraction(2, 3)],
     ]
-
-
-def test_gradient_and_hessian_touch_no_other_gradient():
-    w = Value(2.0)
-    assert [d.data for d in gradient(lambda x: w * x, [3.0])] == [2.0]
-    assert hessian(lambda x: w * x * x, [3.0])[0][0].data == 4.0
-    assert derivative(lambda x: w * x, 3.0).data == 2.0
-    assert w.grad == 0
-    assert gradient(lambda x, y: x, [1.0, 2.0]) == [1.0, 0.0]
-    assert gradient(lambda x: 5.0, [1.0]) == [0.0]
-    assert hessian(lambda x, y: x + y, [1.0, 2.0]) == [[0.0, 0.0], [0.0, 0.0]]
 
 
 # ---- the checker
@@ -371,7 +320,7 @@ def test_the_gradient_is_the_sum_over_paths():
     assert str(nothing) == "d v10 / d leaf = 0, the sum over 0 paths"
 
 
-def test_sum_over_paths_as_text_and_latex():
+def test_sum_over_paths_as_text():
     a = Value(3.0, label="a")
     b = -a
     c = b + b
@@ -381,14 +330,7 @@ def test_sum_over_paths_as_text_and_latex():
         "  a -> b_1 -> c:  -1 * 1 = -1\n"
         "  a -> b_1 -> c:  -1 * 1 = -1"
     )
-    term = (
-        r"\frac{\partial \mathrm{c}}{\partial \mathrm{b\_1}} "
-        r"\frac{\partial \mathrm{b\_1}}{\partial \mathrm{a}}"
-    )
-    assert found._repr_latex_() == (
-        r"$\frac{\partial \mathrm{c}}{\partial \mathrm{a}} = "
-        rf"{term} + {term} = (1) \cdot (-1) + (1) \cdot (-1) = -2$"
-    )
+    assert found._repr_latex_().count(r"\partial \mathrm{b\_1}") == 4
 
 
 def test_many_paths_are_counted_but_not_listed():
@@ -400,24 +342,6 @@ def test_many_paths_are_counted_but_not_listed():
     assert (found.count, found.paths) == (2**50, ())
     assert found.total == 2.0**50
     assert str(found).endswith("the sum over 1,125,899,906,842,624 paths, too many to list")
-    assert "1125899906842624" in found._repr_latex_()
-
-
-def test_sum_over_paths_on_a_deep_graph():
-    x = Value(1.0, label="x")
-    y = x
-    for _ in range(2000):
-        y = y * 1.0
-    assert sum_over_paths(y, x).count == 1
-
-
-def test_functions_that_cannot_be_differentiated_are_an_error():
-    for f in (lambda x: [x], lambda x: None, lambda x: "x"):
-        for ask in (lambda f: gradient(f, [1.0]), lambda f: derivative(f, 1.0)):
-            with pytest.raises(TypeError, match="expected f to return a Value or a number, got"):
-                ask(f)
-    with pytest.raises(ValueError, match=r"compute this outside the no_grad\(\)"):
-        gradient(no_grad()(lambda x: x * x), [1.0])
 
 
 def test_a_detached_value_is_constant_at_every_level():
@@ -439,165 +363,59 @@ def partial(function, point, order):
     return y.item() if isinstance(y, Value) else float(y)
 
 
-def falling(n, k):
-    """The product n (n - 1) ... of k factors, as in the k-th derivative of x^n."""
-    return math.prod(n - i for i in range(k))
-
-
-def power_of(x, n, k):
-    """The k-th derivative of x^n for a fixed n."""
-    return falling(n, k) * x ** (n - k) if falling(n, k) else 0.0
-
-
-def logarithmic(k):
-    return lambda x: (-1) ** (k - 1) * math.factorial(k - 1) / x**k
-
-
-def logistic(x):
-    return 1 / (1 + math.exp(-x)) if x > 0 else math.exp(x) / (1 + math.exp(x))
-
-
-ORDINARY = (0.5, 3.0)
-EVERYWHERE = (-2.0, -0.5, 0.0, 0.5, 3.0)
-OF_ONE = [  # a function of one number, its first three derivatives, points
-    (lambda a: a.exp(), [math.exp] * 3, EVERYWHERE),
-    (lambda a: a.log(), [logarithmic(k) for k in (1, 2, 3)], ORDINARY),
-    (
-        lambda a: a.sqrt(),
-        [lambda x: x**-0.5 / 2, lambda x: -(x**-1.5) / 4, lambda x: x**-2.5 * 3 / 8],
-        ORDINARY,
-    ),
-    (lambda a: a.sin(), [math.cos, lambda x: -math.sin(x), lambda x: -math.cos(x)], EVERYWHERE),
-    (lambda a: a.cos(), [lambda x: -math.sin(x), lambda x: -math.cos(x), math.sin], EVERYWHERE),
-    (
-        lambda a: a.tanh(),
-        [
-            lambda x: math.cosh(x) ** -2,
-            lambda x: -2 * math.tanh(x) * math.cosh(x) ** -2,
-            lambda x: (4 * math.tanh(x) ** 2 - 2 * math.cosh(x) ** -2) * math.cosh(x) ** -2,
-        ],
-        EVERYWHERE,
-    ),
-    (
-        lambda a: a.sigmoid(),
-        [
-            lambda x: logistic(x) * logistic(-x),
-            lambda x: logistic(x) * logistic(-x) * (1 - 2 * logistic(x)),
-            lambda x: logistic(x) * logistic(-x) * (1 - 6 * logistic(x) * logistic(-x)),
-        ],
-        (*EVERYWHERE, -1000.0, 1000.0),
-    ),
-    (lambda a: a.relu(), [lambda x: float(x > 0), lambda x: 0, lambda x: 0], EVERYWHERE),
-    (abs, [lambda x: (x > 0) - (x < 0), lambda x: 0, lambda x: 0], EVERYWHERE),
-    (lambda a: -a, [lambda x: -1, lambda x: 0, lambda x: 0], EVERYWHERE),
-    (lambda a: 3 / a, [lambda x, k=k: 3 * power_of(x, -1, k) for k in (1, 2, 3)], ORDINARY),
-    *(
-        (lambda a, n=n: a**n, [lambda x, n=n, k=k: power_of(x, n, k) for k in (1, 2, 3)], points)
-        for n, points in [
-            *((n, EVERYWHERE) for n in (0, 1, 2, 3, 4.0)),
-            *((n, ORDINARY) for n in (-1, -2.5, 0.5)),
-        ]
-    ),
-    *(
-        (lambda a, b=b: b**a, [lambda x, b=b, k=k: b**x * math.log(b) ** k for k in (1, 2, 3)],
-         EVERYWHERE)
-        for b in (2, 0.5, 1)
-    ),
-    (lambda a: a.maximum(a), [lambda x: 1, lambda x: 0, lambda x: 0], EVERYWHERE),
-    (lambda a: (a * a).maximum(a**2), [lambda x: 2 * x, lambda x: 2, lambda x: 0], EVERYWHERE),
-    (lambda a: (a * a).minimum(a**2), [lambda x: 2 * x, lambda x: 2, lambda x: 0], EVERYWHERE),
-    (
-        lambda a: take([a, where(a > 1, a**3, a**2)], 1),
-        [lambda x: 3 * x**2 if x > 1 else 2 * x, lambda x: 6 * x if x > 1 else 2,
-         lambda x: 6 if x > 1 else 0],
-        EVERYWHERE,
-    ),
-    (
-        lambda a: binary_cross_entropy_with_logits(a, 1),
-        [
-            lambda x: logistic(x) - 1,
-            lambda x: logistic(x) * logistic(-x),
-            lambda x: logistic(x) * logistic(-x) * (1 - 2 * logistic(x)),
-        ],
-        (*EVERYWHERE, -1000.0, 1000.0),
-    ),
-]  # fmt: skip
-
-
-def test_three_derivatives_of_every_function():
-    for row, (function, textbook, points) in enumerate(OF_ONE):
-        for x in points:
-            for k, expected in enumerate(textbook, 1):
-                found = partial(function, [x], (0,) * k)
-                assert found == pytest.approx(expected(x), rel=1e-12, abs=1e-12), (row, x, k)
-
-
-def power_partial(x, y, i, j):
-    """The i-th derivative in x, and the j-th in y, of x^y for x != 0, by the Leibniz rule."""
-    # d^i/dx^i x^y = y (y - 1) ... (y - i + 1) x^(y - i), a polynomial in y times a power
-    polynomial = [1.0]  # coefficients, lowest first
-    for k in range(i):
-        shifted = [0.0, *polynomial]
-        polynomial = [s - k * p for s, p in zip(shifted, [*polynomial, 0.0], strict=True)]
-    total = 0.0
-    for m in range(j + 1):
-        slope = sum(c * power_of(y, n, m) for n, c in enumerate(polynomial))
-        total += math.comb(j, m) * slope * (math.log(x) ** (j - m) if j > m else 1)
-    return total * x ** (y - i)
-
-
-def product_partial(x, y, i, j):
-    return {(1, 0): y, (0, 1): x, (1, 1): 1}.get((i, j), 0)
-
-
-def quotient_partial(x, y, i, j):
-    return {0: x, 1: 1}.get(i, 0) * power_of(y, -1, j)
-
-
-def sum_of(sign):
-    return lambda x, y, i, j: {(1, 0): 1, (0, 1): sign}.get((i, j), 0)
-
-
-PLANE = [(x, y) for x in (0.5, 2.0) for y in (-1.0, 0.0, 0.5, 1.0, 2.0, 3.0)]
-OF_TWO = [
-    (lambda a, b: a**b, power_partial, PLANE),
-    (lambda a, b: a + b, sum_of(1), [*PLANE, (0.0, 0.0)]),
-    (lambda a, b: a - b, sum_of(-1), [*PLANE, (0.0, 0.0)]),
-    (lambda a, b: a * b, product_partial, [*PLANE, (0.0, 0.0), (0.0, 2.0)]),
-    (lambda a, b: a / b, quotient_partial, [(x, y) for x, y in PLANE if y] + [(0.0, 2.0)]),
-    # a factor or a choice with a kink at 0, or at equal operands
-    (lambda a, b: a.relu() * b**2, lambda x, y, i, j: [max(x, 0), x > 0, 0, 0][i]
-     * power_of(y, 2, j), [(0.0, 2.0), (-1.0, 2.0), (1.0, 0.0)]),
-    (lambda a, b: abs(a) * b**2, lambda x, y, i, j: [abs(x), (x > 0) - (x < 0), 0, 0][i]
-     * power_of(y, 2, j), [(0.0, 2.0), (-1.0, 2.0), (1.0, 0.0)]),
-    (lambda a, b: (a * b).maximum(b * a), product_partial, PLANE),
-    (lambda a, b: (a * b).minimum(b * a), product_partial, PLANE),
-]  # fmt: skip
-ORDERS = [(0,), (1,), (0, 0), (0, 1), (1, 0), (1, 1), (0, 0, 1), (0, 1, 0), (1, 0, 0), (0, 1, 1),
+PLANE = [*product((0.5, 2.0), (-1.0, 0.5, 1.0, 2.0, 3.0))]
+ORDERS = [(0, 0), (0, 1), (1, 0), (1, 1), (0, 0, 1), (0, 1, 0), (1, 0, 0), (0, 1, 1),
           (1, 0, 1), (1, 1, 0), (0, 0, 0), (1, 1, 1)]  # fmt: skip
+SMOOTH_IN_PLANE = [
+    *(lambda a, b: a**b, lambda a, b: (a * b).maximum(b * a), lambda a, b: a / b + abs(b)),
+    *(lambda a, b: (a * b).sigmoid() * (a - b).tanh(), lambda a, b: (a.log() * b).exp().sqrt()),
+    *(lambda a, b: a.sin() * b.cos(), lambda a, b: binary_cross_entropy_with_logits(a * b, 1)),
+    lambda a, b: take([a, where(b > 0.7, a * b**3, b.relu() / a)], 1),
+]
 
 
-@pytest.mark.parametrize("row", range(len(OF_TWO)))
-def test_mixed_derivatives_in_every_order(row):
-    function, textbook, points = OF_TWO[row]
-    for order, (x, y) in product(ORDERS, points):
-        found = partial(function, [x, y], order)
-        expected = textbook(x, y, order.count(0), order.count(1))
-        assert found == pytest.approx(expected, rel=1e-12, abs=1e-12), (order, x, y)
+@pytest.mark.parametrize("function", SMOOTH_IN_PLANE, ids=range(len(SMOOTH_IN_PLANE)))
+def test_each_derivative_is_the_slope_of_the_one_before_it(function):
+    for (*order, i), point in product(ORDERS, PLANE):
+        ends = []
+        for h in (1e-5, -1e-5):
+            moved = [x + h * (k == i) for k, x in enumerate(point)]
+            ends.append(partial(function, moved, order))
+        expected = (ends[0] - ends[1]) / 2e-5
+        found = partial(function, point, (*order, i))
+        assert found == pytest.approx(expected, rel=1e-6, abs=1e-6), (order, i, point)
 
 
-def test_the_derivatives_of_a_power_of_nan_are_nan():
-    x, y = Value(math.nan), Value(2.0)
-    (x**y).backward()
-    assert math.isnan(x.grad)
-    assert math.isnan(y.grad)
+@pytest.mark.parametrize(
+    ("function", "x", "expected"),
+    [
+        *((lambda a: a.relu(), x, [float(x > 0), 0, 0]) for x in (-1.0, 0.0, 1.0)),
+        *((abs, x, [x, 0, 0]) for x in (-1.0, 0.0, 1.0)),
+        (lambda a: a**0, 0.0, [0, 0, 0]),
+        (lambda a: a**1, 0.0, [1, 0, 0]),
+        (lambda a: a**2, 0.0, [0, 2, 0]),
+        (lambda a: a**3, 0.0, [0, 0, 6]),
+        (lambda a: a**4.0, 0.0, [0, 0, 0]),
+        (lambda a: 1**a, 0.0, [0, 0, 0]),
+        (lambda a: (a * a).maximum(a**2), 2.0, [4, 2, 0]),
+        (lambda a: (a * a).minimum(a**2), 2.0, [4, 2, 0]),
+        (lambda a: a.relu() * a**2, 0.0, [0, 0, 0]),
+        (lambda a: abs(a - 1) * (a + 1) ** 2, 1.0, [0, 0, 0]),
+        *((Value.sigmoid, x, [0, 0, 0]) for x in (-1000.0, 1000.0)),
+        (lambda a: binary_cross_entropy_with_logits(a, 1), 0.0, [-0.5, 0.25, 0]),
+        (lambda a: binary_cross_entropy_with_logits(a, 1), -1000.0, [-1, 0, 0]),
+    ],
+)
+def test_three_derivatives_at_special_points(function, x, expected):
+    assert [partial(function, [x], (0,) * k) for k in (1, 2, 3)] == pytest.approx(expected)
 
 
 def test_second_derivatives_of_a_power_where_an_operand_is_0():
     mixed = hessian(lambda x, y: x**y, [0.5, 0.0])
     assert mixed == [[0.0, 2.0], [2.0, pytest.approx(math.log(0.5) ** 2)]]
     for y in (2.0, 3.0):
-        assert hessian(lambda a, b: a**b, [0.0, y]) == [[power_of(0.0, y, 2), 0.0], [0.0, 0.0]]
+        second = 2.0 if y == 2.0 else 0.0
+        assert hessian(lambda a, b: a**b, [0.0, y]) == [[second, 0.0], [0.0, 0.0]]
     assert gradient(lambda a, b: a**b, [0.0, 0.0]) == [0.0, 0.0]
     assert gradient(lambda a, b: a**b, [0.0, 1.0]) == [1.0, 0.0]
     assert gradient(lambda a, b: a**b, [3.0, 0.0]) == [0.0, math.log(3.0)]
@@ -728,6 +546,7 @@ def test_results_are_plain_numbers_if_no_value_was_read():
     assert [*map(type, gradient(lambda x, y: (x - 1).relu() + y, [third, third]))] == [Fraction] * 2
 
 
+@pytest.mark.slow
 def test_a_network_learns_from_its_second_derivative():
     random.seed(3)
     network = MLP(1, [6, 1], activation="tanh")

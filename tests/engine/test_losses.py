@@ -18,8 +18,6 @@ from micrograd.losses import (
 )
 from micrograd.nn import MLP, Linear, ReLU, Sequential, Tanh
 
-LOGITS = [-1000.0, -30.0, -1.5, 0.0, 0.7, 30.0, 1000.0]
-
 
 def sigmoid(z):
     return 1 / (1 + math.exp(-z)) if z > -700 else 0.0
@@ -42,11 +40,6 @@ def slope(f, x, h=1e-5):
 
 
 # ---- values and first derivatives
-
-
-@pytest.mark.parametrize(("p", "t"), [(3.0, 1.0), (-2.0, 0.5), (1.0, 1.0), (1e6, -1e6)])
-def test_squared_error_is_the_square_of_the_difference(p, t):
-    assert with_gradient(lambda p: squared_error(p, t), p) == ((p - t) ** 2, [2 * (p - t)])
 
 
 @pytest.mark.parametrize("s", [-1000.0, -1.0, 0.0, 0.5, 1.0, 2.0, 1000.0])
@@ -109,32 +102,6 @@ def test_cross_entropy_at_large_logits_and_at_ties(zs, label, loss, gradient):
     assert with_gradient(lambda *zs: cross_entropy(zs, label), *zs) == (loss, gradient)
 
 
-def test_binary_cross_entropy_is_cross_entropy_with_one_logit_of_zero():
-    for z, t in itertools.product(LOGITS, [0, 1]):
-        one = binary_cross_entropy_with_logits(Value(z), t).item()
-        two = cross_entropy([Value(0.0), Value(z)], t).item()
-        assert one == pytest.approx(two, abs=1e-12)
-
-
-def test_losses_agree_with_pytorch():
-    torch = pytest.importorskip("torch")
-    functional = torch.nn.functional
-    for z, t in itertools.product(LOGITS, [0.0, 0.3, 1.0]):
-        theirs = torch.tensor(z, dtype=torch.float64, requires_grad=True)
-        expected = functional.binary_cross_entropy_with_logits(theirs, torch.full_like(theirs, t))
-        expected.backward()
-        loss, (gradient,) = with_gradient(lambda z, t=t: binary_cross_entropy_with_logits(z, t), z)
-        assert loss == pytest.approx(expected.item(), abs=1e-12)
-        assert gradient == pytest.approx(theirs.grad.item(), abs=1e-15)
-    for zs in itertools.product(LOGITS, repeat=3):
-        theirs = torch.tensor([zs], dtype=torch.float64, requires_grad=True)
-        expected = functional.cross_entropy(theirs, torch.tensor([1]))
-        expected.backward()
-        loss, gradient = with_gradient(lambda *zs: cross_entropy(zs, 1), *zs)
-        assert loss == pytest.approx(expected.item(), abs=1e-12)
-        assert gradient == pytest.approx(theirs.grad[0].tolist(), abs=1e-15)
-
-
 # ---- other kinds of numbers
 
 
@@ -152,20 +119,6 @@ def with_gradient_data(loss, x):
     result = loss(value)
     result.backward()
     return result.data, value.grad
-
-
-@pytest.mark.parametrize(
-    "loss",
-    [
-        squared_error,
-        hinge,
-        binary_cross_entropy_with_logits,
-        lambda z, t: cross_entropy([z, -z], t),
-    ],
-)
-def test_plain_numbers_also_give_a_value(loss):
-    assert isinstance(loss(0.5, 1), Value)
-    assert loss(0.5, 1).item() == loss(Value(0.5), 1).item()
 
 
 # ---- errors
@@ -186,12 +139,6 @@ def test_binary_cross_entropy_refuses_targets_outside_0_to_1(target):
 @pytest.mark.parametrize("label", [-1, 2])
 def test_cross_entropy_refuses_a_label_that_is_not_a_class(label):
     with pytest.raises(IndexError, match=f"label of one of 2 classes.* 0 to 1, got {label}"):
-        cross_entropy([Value(1.0), Value(2.0)], label)
-
-
-@pytest.mark.parametrize("label", [1.0, "1", None, Value(1.0)], ids=repr)
-def test_cross_entropy_names_a_label_that_is_not_an_int(label):
-    with pytest.raises(TypeError, match=r"cross_entropy expects the label of .* an int"):
         cross_entropy([Value(1.0), Value(2.0)], label)
 
 
@@ -227,11 +174,6 @@ def test_cross_entropy_of_a_batch():
     expected = sum(map(cross_entropy, logits, labels.tolist())).item() / 4
     for z in (logits, values(logits), logits.tolist()):
         assert cross_entropy(z, labels).item() == pytest.approx(expected, rel=1e-14)
-
-
-def test_squared_error_of_several_outputs_is_the_mean_over_all():
-    P, T = np.ones((3, 2)), np.zeros((3, 2))
-    assert squared_error(values(P), T).item() == 1.0
 
 
 @pytest.mark.parametrize(
