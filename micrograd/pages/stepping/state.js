@@ -4,6 +4,7 @@
 import {$} from "../shared/elements.js";
 import {namesOf} from "../shared/formula.js";
 import {Levels, MOST_AT_ONCE} from "../shared/levels.js";
+import {lowered} from "../shared/numbers.js";
 import {Graph} from "../shared/program.js";
 import {Steps} from "../shared/steps.js";
 
@@ -64,15 +65,13 @@ export function loaded(data) {
   leaves.sort((a, b) => kind(a) - kind(b) || natural.compare(plain(a), plain(b)));
   const movable = leaves.filter(i => !fixed[i]);
   const parameters = movable.filter(i => data.kinds[i] === "p");
-  const users = graph.nodes.map(() => []); // of each node: [the node that uses it, as which operand]
-  graph.nodes.forEach(([, ...operands], i) => operands.forEach((o, k) => users[o].push([i, k])));
   return {
     ...data,
     ...names,
     graph,
     fixed,
     leaves,
-    users,
+    users: graph.users,
     moving: parameters.length ? parameters : movable, // what a step of training moves
     allMove: !parameters.length && movable.length > 0,
     first: free.find(i => data.kinds[i] === "p") ?? free[0] ?? -1,
@@ -106,7 +105,7 @@ function nameless(graph, {boxes, boxOf, byBox}) {
     const name = byBox ? inBox : (COMPUTED[sign] ?? (sign || "v"));
     const count = (counts.get(name) ?? 0) + 1;
     counts.set(name, count);
-    return count > 1 || !sign ? name + String(count).replace(/\d/g, digit => "₀₁₂₃₄₅₆₇₈₉"[digit]) : name;
+    return count > 1 || !sign ? name + lowered(count) : name;
   };
 }
 
