@@ -6,7 +6,7 @@ import {counted, inFormula, number, numberFrom, shareOf, signed, typed} from "..
 import {listenToRate, showRate} from "../shared/rate.js";
 import {filled} from "../shared/texts.js";
 import {showFormula, withButtons} from "./meaning.js";
-import {compute, page, pick, recompute, redraw, remember, setLeaf, turn, undo} from "./state.js";
+import {compute, page, past, pick, recompute, redraw, setLeaf, turn} from "./state.js";
 import {firstFew, movingKind, waiting} from "./words.js";
 
 const MOST_LEAVES = 1000;
@@ -26,12 +26,12 @@ export function listenToTools() {
     rate => (page.rate = rate),
   );
   listen("oneStep", oneStep);
-  listen("undo", undo);
+  listen("undo", () => past.undo());
   listen("reset", reset);
 }
 
 function reset() {
-  remember("reset");
+  past.remember();
   page.model.numbers = new Map(page.model.initial);
   Object.assign(page, {mistake: "", nudging: false, descent: [], lesson: null});
   recompute();
@@ -77,7 +77,7 @@ export function showTools() {
   $("value").title = fixed ? "{{leaf.fixed}}" : "{{leaf.turn}}";
   const fields = {value: value === undefined ? "" : typed(value), delta: typed(delta)};
   for (const [id, text] of Object.entries(fields)) if (document.activeElement !== $(id)) $(id).value = text;
-  $("undo").disabled = !page.past.length;
+  $("undo").disabled = !past.states.length;
 }
 
 // ---- Nudge
@@ -136,7 +136,7 @@ function oneStep() {
   page.transport.pause();
   const {d} = steps;
   const g = steps.gradients();
-  remember("one step");
+  past.remember();
   const moves = moving.map(i => ({node: i, from: numbers.get(i), grad: g[i], to: numbers.get(i) - rate * g[i]}));
   for (const {node, to} of moves) numbers.set(node, to);
   compute();
