@@ -5,6 +5,7 @@
 
 import {makeClock} from "./learning/clock.js";
 import {listenToLinks, readAddress, writeAddress} from "./shared/address.js";
+import {bar} from "./shared/bars.js";
 import {$, button, make, press, row} from "./shared/elements.js";
 import {explainWords, word} from "./shared/glossary.js";
 import {listenToKeys} from "./shared/keys.js";
@@ -64,16 +65,11 @@ function showText() {
   );
 }
 
-function bar(name, share, text, kind = "", wide = "") {
-  const line = make("i", {class: kind, style: `width:${100 * shareOf(share, 1)}%`});
-  return make("div", `bar ${wide}`, make("span", "", name), make("span", "track", line), make("span", "number", text));
-}
-
 function showNext() {
   const shares = model.probabilities(at),
     actual = codes[at] ?? model.end;
   $("next-title").textContent = filled("{{microscope.next}}", {token: tokenAt(at)});
-  const bars = shares.map((share, i) => bar(tokens[i], share, percent(share)));
+  const bars = shares.map((share, i) => bar(tokens[i], shareOf(share, 1), percent(share)));
   bars[actual].classList.add("actual");
   $("next").replaceChildren(...bars);
   const best = shares.map((share, i) => [share, tokens[i]]).sort(([a], [b]) => b - a);
@@ -245,7 +241,7 @@ function showBlame() {
       "",
       ...most(grads, 5).map(k => row([operand(k), make("span", "gradient", `∂L/∂w = ${number(grads[k])}`)])),
     ),
-    ...sizes.map(([group, size]) => bar(group, size / sizes[0][1], number(size), "gradient", "wide")),
+    ...sizes.map(([group, size]) => bar(group, shareOf(size, sizes[0][1]), number(size), "gradient", "wide")),
   );
 }
 

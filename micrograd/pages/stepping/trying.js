@@ -1,5 +1,6 @@
 // What the reader tries: turn and nudge a leaf, take a step down the gradient.
 
+import {bar} from "../shared/bars.js";
 import {TURNS} from "../shared/cards.js";
 import {$, make, press, strong} from "../shared/elements.js";
 import {counted, inFormula, number, numberFrom, shareOf, signed, typed} from "../shared/numbers.js";
@@ -106,11 +107,7 @@ export function showNudge({state, nudge}) {
   if (!nudge) return;
   const {predicted, actual, complete} = nudge;
   const longest = Math.max(Math.abs(predicted) || 0, Math.abs(actual) || 0);
-  const bar = (text, value, className) => {
-    const line = make("i", className);
-    line.style.width = `${100 * shareOf(value, longest)}%`;
-    return make("div", "bar", make("span", "", text), make("span", "track", line), strong(signed(value), className));
-  };
+  const move = (name, x, kind) => bar(name, shareOf(x, longest), strong(signed(x), kind), kind);
   const isRight = number(predicted) === number(actual);
   const verdict = isRight ? "{{nudge.does}}" : "{{nudge.nearly}}";
   const words = filled(`${complete ? `{{nudge.says}} ${verdict}` : "{{nudge.unknown}}"} {{nudge.only}}`, {
@@ -122,8 +119,8 @@ export function showNudge({state, nudge}) {
     size: inFormula(delta),
   });
   $("nudged").replaceChildren(
-    bar("{{nudge.predicted}}", predicted, "gradient"),
-    bar("{{nudge.actual}}", actual, "ink"),
+    move("{{nudge.predicted}}", predicted, "gradient"),
+    move("{{nudge.actual}}", actual, "ink"),
     make("p", "", words),
   );
 }
