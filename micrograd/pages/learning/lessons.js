@@ -154,20 +154,20 @@ export function makeLessons() {
   // Back to what there was before the lesson.
   function leave() {
     if (!before) return;
-    const {kept, undone} = before;
+    const {kept, states} = before;
     before = null;
     $("lesson").hidden = true;
     showTeaching(false);
     $("sentence").hidden = false;
     $("lessons").value = "";
     wait(false);
-    experiment.undone = [...undone, kept];
-    experiment.undo();
+    experiment.past.states = [...states, kept];
+    experiment.past.undo();
     showOther();
   }
 
   function start(name) {
-    before ??= {kept: experiment.kept(), undone: experiment.undone};
+    before ??= {kept: experiment.kept(), states: experiment.past.states};
     $("lessons").value = lesson = name;
     at = 0;
     ask();
