@@ -259,6 +259,15 @@ def test_lines_into_neurons_show_sign_and_size_of_the_weight():
     assert [width for _, width in found.values()] == [2.6, 1.4, 0.2]
 
 
+def test_neurons_are_shaded_by_their_outputs():
+    layer = Layer(1, 4, nonlin=False)
+    for neuron, w in zip(layer.neurons, (4.0, 2.0, 0.0, -4.0), strict=True):
+        neuron.w[0].data = w
+    source = draw_dot(layer([1.0]), level="neuron", names={}).source
+    cards = [line for line in source.splitlines() if "Layer.n" in line]
+    assert len({re.search(r'BGCOLOR="(.+?)"', card)[1] for card in cards}) == 4
+
+
 @pytest.mark.parametrize("rankdir", [pytest.param("LR", marks=pytest.mark.slow), "TB"])
 @pytest.mark.parametrize("level", ["op", "neuron", "layer"])
 def test_each_level_is_drawn_in_each_direction(level, rankdir):

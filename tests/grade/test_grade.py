@@ -468,12 +468,6 @@ def test_a_right_engine_is_not_accused(what, tmp_path):
     assert missing - USUAL == set(lacking), report
 
 
-def test_a_refused_number_is_a_mistake_where_the_condition_is_wrong(tmp_path):
-    refusing = edited(("    def exp(self):\n", "    def exp(self):\n        if self.data > 0:\n"
-                       "            raise ValueError('too large')\n"))  # fmt: skip
-    assert lead(grade(class_of(refusing))).name == "a.exp(): value"
-
-
 # ---- other names and missing methods
 
 

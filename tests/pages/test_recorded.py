@@ -151,12 +151,15 @@ def test_the_regions_are_where_the_model_puts_them(tmp_path, opened):
         [[-1.0, -1.0], [1.0, 1.0], [1.0, -1.0]], [1, 0, 2], names=HOSTILE[:3],
     )  # fmt: skip
     with opened(page_of(history, tmp_path), reduced_motion="reduce") as page:
-        look = """([x, y]) => {
-            const canvas = document.getElementById("boundary");
-            const at = [canvas.width * x, canvas.height * y].map(Math.round);
-            return [...canvas.getContext("2d").getImageData(...at, 1, 1).data].slice(0, 3);
+        left, right = page.evaluate(
+            """() => {
+            const canvas = document.getElementById("boundary"), {width, height} = canvas;
+            const row = Math.round(0.6 * height);
+            const {data} = canvas.getContext("2d").getImageData(0, row, width, 1);
+            const places = [0.2, 0.8].map(x => 4 * Math.round(x * width));
+            return places.map(i => [...data.slice(i, i + 3)]);
         }"""
-        left, right = (page.evaluate(look, [x, 0.6]) for x in (0.2, 0.8))
+        )
         assert left[0] > left[1] > left[2]  # the orange of class 1
         assert right[0] < right[1] < right[2]  # the blue of class 0
 
