@@ -32,7 +32,7 @@ import {makeMistakes, showMistake} from "./stepping/mistakes.js";
 import {showNow} from "./stepping/moment.js";
 import {askQuestion, hiddenAt, predict} from "./stepping/predict.js";
 import {keepAddress, savePicture, takeAddress} from "./stepping/sending.js";
-import {given, page, panels, past, redraw, show, turn} from "./stepping/state.js";
+import {given, page, panels, redraw, show, turn, undo} from "./stepping/state.js";
 import {listLeaves, listenToTools, nudgeAt, pickLeaf, showDescent, showNudge, showTools} from "./stepping/trying.js";
 import {drawValues, showValues} from "./stepping/values.js";
 import {told} from "./stepping/words.js";
@@ -107,7 +107,7 @@ function listenToMenu() {
       event.preventDefault();
     if (event.key === "z" && (event.ctrlKey || event.metaKey) && !event.target.matches("input")) {
       event.preventDefault();
-      past.undo();
+      undo();
     }
   });
 }

@@ -5,12 +5,10 @@
 
 import {makeClock} from "./learning/clock.js";
 import {listenToLinks, readAddress, writeAddress} from "./shared/address.js";
-import {bar} from "./shared/bars.js";
 import {$, button, make, press, row} from "./shared/elements.js";
 import {explainWords, word} from "./shared/glossary.js";
 import {listenToKeys} from "./shared/keys.js";
 import {counted, decimals, number, numberFrom, percent, shareOf} from "./shared/numbers.js";
-import {Past} from "./shared/past.js";
 import {listenToRate, rateFrom, showRate} from "./shared/rate.js";
 import {filled} from "./shared/texts.js";
 import {Model} from "./scope/model.js";
@@ -26,7 +24,8 @@ const WORD_OF = {added: "residual", logits: "logit"}; // names of functions that
 const MANY = 1000,
   TEXTS = 10,
   TEMPERATURE = 0.5,
-  MOST_STEPS = 100_000; // that a link asks for
+  MOST_STEPS = 100_000, // that a link asks for
+  MOST_UNDO = 30;
 
 const given = JSON.parse($("data").textContent);
 const model = new Model(given);
@@ -45,7 +44,8 @@ let codes = texts[0],
   seed = 1,
   left = 0, // steps of training that are still to be done
   isMixed = false, // the steps had different learning rates, so that a link cannot repeat them
-  losses = [];
+  losses = [],
+  past = [];
 
 const tokenAt = p => (p ? tokens[codes[p - 1]] : tokens[model.end]);
 const isLost = () => !Number.isFinite(model.memory[given.loss]);
@@ -65,11 +65,16 @@ function showText() {
   );
 }
 
+function bar(name, share, text, kind = "", wide = "") {
+  const line = make("i", {class: kind, style: `width:${100 * shareOf(share, 1)}%`});
+  return make("div", `bar ${wide}`, make("span", "", name), make("span", "track", line), make("span", "number", text));
+}
+
 function showNext() {
   const shares = model.probabilities(at),
     actual = codes[at] ?? model.end;
   $("next-title").textContent = filled("{{microscope.next}}", {token: tokenAt(at)});
-  const bars = shares.map((share, i) => bar(tokens[i], shareOf(share, 1), percent(share)));
+  const bars = shares.map((share, i) => bar(tokens[i], share, percent(share)));
   bars[actual].classList.add("actual");
   $("next").replaceChildren(...bars);
   const best = shares.map((share, i) => [share, tokens[i]]).sort(([a], [b]) => b - a);
@@ -241,7 +246,7 @@ function showBlame() {
       "",
       ...most(grads, 5).map(k => row([operand(k), make("span", "gradient", `∂L/∂w = ${number(grads[k])}`)])),
     ),
-    ...sizes.map(([group, size]) => bar(group, shareOf(size, sizes[0][1]), number(size), "gradient", "wide")),
+    ...sizes.map(([group, size]) => bar(group, size / sizes[0][1], number(size), "gradient", "wide")),
   );
 }
 
@@ -262,7 +267,7 @@ function showTraining() {
   $("trained-said").setAttribute("aria-live", isRunning ? "off" : "polite");
   $("trained-said").textContent = said.join(" ");
   $("trained-said").classList.toggle("wrong", isLost());
-  $("undo").disabled = !past.states.length;
+  $("undo").disabled = !past.length;
   for (const id of ["trained", "untrained"]) $(id).hidden = !model.hasUntrained;
 }
 
@@ -308,20 +313,22 @@ function follow(slot) {
   chosen = [...chosen, slot];
   draw();
 }
-const past = new Past(
-  () => ({codes, at, losses, isMixed, saved: model.saved()}),
-  before => {
-    clock.pause();
-    left = 0;
-    ({codes, at, losses, isMixed} = before);
-    model.restore(before.saved);
-    showRate(model.rate);
-    $("text").value = written(codes);
-    $("changed").replaceChildren();
-    refuse("");
-    refresh();
-  },
-);
+const keep = () => {
+  past = [...past, {codes, at, losses, isMixed, saved: model.saved()}].slice(-MOST_UNDO);
+};
+function undo() {
+  const before = past.pop();
+  if (!before) return;
+  clock.pause();
+  left = 0;
+  ({codes, at, losses, isMixed} = before);
+  model.restore(before.saved);
+  showRate(model.rate);
+  $("text").value = written(codes);
+  $("changed").replaceChildren();
+  refuse("");
+  refresh();
+}
 function begin(state) {
   clock.pause();
   left = 0;
@@ -362,7 +369,7 @@ function type() {
 }
 
 function oneStep() {
-  past.remember();
+  keep();
   const before = model.weights.slice(),
     isOwn = $("learned").value === "own",
     learned = isOwn ? codes : model.next;
@@ -407,7 +414,7 @@ function train() {
     left = 0;
     return clock.pause();
   }
-  past.remember();
+  keep();
   $("changed").replaceChildren();
   left = MANY;
   clock.start();
@@ -420,9 +427,9 @@ const actions = {
     hasGradients = !hasGradients;
     draw();
   },
-  undo: () => past.undo(),
+  undo,
   reset() {
-    past.remember();
+    keep();
     begin(model.hasUntrained ? "trained" : "untrained");
     codes = texts[0];
     at = 0;
@@ -443,13 +450,13 @@ const actions = {
 };
 for (const state of ["trained", "untrained"])
   actions[state] = () => {
-    past.remember();
+    keep();
     begin(state);
     refresh();
   };
 for (const [id, action] of Object.entries(actions)) $(id).addEventListener("click", action);
 $("text").addEventListener("input", type);
-$("text").addEventListener("focus", () => past.states.at(-1)?.codes === codes || past.remember());
+$("text").addEventListener("focus", () => past.at(-1)?.codes === codes || keep());
 listenToRate(
   () => model.rate,
   rate => {
@@ -476,7 +483,7 @@ function takeLink(hash) {
   const asked = readAddress(hash);
   const read = (key, high) => Math.floor(numberFrom(asked.get(key), 0, high) ?? -1);
   begin(model.hasUntrained && !asked.has("untrained") ? "trained" : "untrained");
-  past.states = [];
+  past = [];
   codes = codesOf(asked.get("text") ?? "") ?? texts[0];
   at = Math.max(0, Math.min(read("at"), codes.length));
   hasGradients = asked.has("gradients");

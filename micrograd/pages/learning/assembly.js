@@ -1,11 +1,9 @@
 // Pieces of graphs put together. pieces.py recorded each piece: `rules`, `nodes` and `leaves` as in
 // program.js, and which of its nodes are `inputs` and `outputs`. Pure, apart from growing an Assembly.
 
-import {lowered} from "../shared/numbers.js";
-
 export const INPUTS = ["x₁", "x₂"];
 /** The name of the weight of an input: w₁ for the first. @param {number} input */
-export const inputWeight = input => `w${lowered(input + 1)}`;
+export const inputWeight = input => `w${String(input + 1).replace(/\d/g, digit => "₀₁₂₃₄₅₆₇₈₉"[+digit])}`;
 
 // A growing graph.
 class Assembly {

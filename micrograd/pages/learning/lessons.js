@@ -154,20 +154,20 @@ export function makeLessons() {
   // Back to what there was before the lesson.
   function leave() {
     if (!before) return;
-    const {kept, states} = before;
+    const {kept, undone} = before;
     before = null;
     $("lesson").hidden = true;
     showTeaching(false);
     $("sentence").hidden = false;
     $("lessons").value = "";
     wait(false);
-    experiment.past.states = [...states, kept];
-    experiment.past.undo();
+    experiment.undone = [...undone, kept];
+    experiment.undo();
     showOther();
   }
 
   function start(name) {
-    before ??= {kept: experiment.kept(), states: experiment.past.states};
+    before ??= {kept: experiment.kept(), undone: experiment.undone};
     $("lessons").value = lesson = name;
     at = 0;
     ask();

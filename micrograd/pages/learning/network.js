@@ -179,7 +179,6 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = n
         from[0] + at * (to[0] - from[0]),
         from[1] + at * at * (3 - 2 * at) * (to[1] - from[1]), // nearly on the curve
       ]);
-      /** @type {(place: number[]) => boolean} */
       const isFree = ([x, y]) =>
         x - half > from[0] &&
         x + half < to[0] &&

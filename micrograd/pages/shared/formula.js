@@ -3,10 +3,11 @@
 // A formula is a list of pieces: texts, and {sub}, {sup}, {name} with lists or texts inside.
 
 import {make} from "./elements.js";
-import {LOWERED, inFormula, lowered, number} from "./numbers.js";
+import {inFormula, number} from "./numbers.js";
 import {filled, partsOf} from "./texts.js";
 
 export const [SUM, PRODUCT, SIGN, POWER, WHOLE] = [1, 2, 3, 4, 5]; // from loose to tight
+const LOWERED = "₀₁₂₃₄₅₆₇₈₉";
 const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 const LONGEST = 12; // letters of a formula that serves as a name
 
@@ -144,13 +145,14 @@ export function localInMath(share, called) {
 // The pieces on one line of text: x₁w₁.
 function inline(pieces) {
   if (typeof pieces === "string") return pieces;
+  const small = (text, digits) => text.replace(/\d/g, digit => digits[digit]);
   return pieces
     .map(piece => {
       if (typeof piece === "string") return piece;
       if (piece.name) return piece.name;
-      if (piece.sub) return lowered(plain(piece.sub));
+      if (piece.sub) return small(plain(piece.sub), LOWERED);
       const raised = plain(piece.sup);
-      return /^\d+$/.test(raised) ? raised.replace(/\d/g, digit => RAISED[+digit]) : `^${raised}`;
+      return /^\d+$/.test(raised) ? small(raised, RAISED) : `^${raised}`;
     })
     .join("");
 }

@@ -11,10 +11,6 @@ export function number(x) {
   return +text === 0 ? "0" : withMinus(text);
 }
 
-export const LOWERED = "₀₁₂₃₄₅₆₇₈₉";
-// The digits as subscripts.
-export const lowered = text => String(text).replace(/\d/g, digit => LOWERED[+digit]);
-
 // The same in a formula: a negative number has brackets.
 export const inFormula = x => (x < 0 ? `(${number(x)})` : number(x));
 // The same in a field, with a minus that can be typed.

@@ -55,8 +55,6 @@ export class Graph {
     this.nodes = nodes;
     this.root = nodes.length - 1;
     this.leaves = new Map(Object.entries(leaves).map(([i, x]) => [+i, Number(x)]));
-    this.users = nodes.map(() => []); // of each node: [the node that uses it, as which operand]
-    nodes.forEach(([, ...operands], i) => operands.forEach((o, k) => this.users[o].push([i, k])));
     const name = text => (/^x\d+$/.test(text) ? `d[n[${+text.slice(1) + 1}]]` : text);
     const texts = rules.map(({forward, shares}) => {
       const data = forward === null ? "null" : `(d, n) => ${expression(forward, name)}`;
@@ -106,12 +104,14 @@ export class Graph {
     return d;
   }
 
-  // The gradients of all nodes, from the result backwards; or from another node, through some nodes alone.
-  backward(d, root = this.root, nodes = [...this.nodes.keys()]) {
-    const g = new Float64Array(this.nodes.length);
-    g[root] = 1;
-    for (const i of nodes.toReversed())
-      for (const [k, operand] of this.operands(i).entries()) g[operand] += this.share(i, k, d, g);
+  // The gradients of all nodes, from the result backwards.
+  backward(d, g = new Float64Array(this.nodes.length)) {
+    g.fill(0);
+    g[this.root] = 1;
+    for (let i = this.root; i >= 0; i--) {
+      const node = this.nodes[i];
+      for (let k = 1; k < node.length; k++) g[node[k]] += this.share(i, k - 1, d, g);
+    }
     return g;
   }
 }

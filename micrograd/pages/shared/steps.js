@@ -140,19 +140,24 @@ export class Steps {
 
 // The operations, operands first. An item runs as far as it can before another one goes on, also if items
 // lead to each other in a circle.
-function inRuns({nodes, users}, {items, itemOf}) {
+function inRuns({nodes}, {items, itemOf}) {
   const ready = new Map([...items.keys()].map(name => [name, []]));
+  const users = nodes.map(() => []);
+  const waitsFor = new Int32Array(nodes.length);
   const order = [];
-  const waitsFor = nodes.map(([, ...operands], i) => {
-    const count = operands.filter(o => nodes[o].length > 1).length;
-    if (operands.length && !count) ready.get(itemOf[i]).push(i);
-    return count;
+  nodes.forEach(([, ...operands], i) => {
+    for (const o of operands)
+      if (nodes[o].length > 1) {
+        waitsFor[i]++;
+        users[o].push(i);
+      }
+    if (operands.length && !waitsFor[i]) ready.get(itemOf[i]).push(i);
   });
   const next = () => [...ready.values()].find(queue => queue.length);
   for (let queue = next(); queue; queue = next()) {
     for (const i of queue) {
       order.push(i);
-      for (const [user] of users[i]) if (!--waitsFor[user]) ready.get(itemOf[user]).push(user);
+      for (const user of users[i]) if (!--waitsFor[user]) ready.get(itemOf[user]).push(user);
     }
     queue.length = 0;
   }
@@ -172,4 +177,16 @@ function preorder(graph) {
     path.push(...graph.operands(i).reverse());
   }
   return order;
+}
+
+// The local derivatives of a folded box with one output, with respect to all nodes that it uses: the
+// closures inside run with an upstream gradient of 1.
+export function throughBox(graph, d, nodes, output) {
+  const g = new Float64Array(graph.nodes.length);
+  g[output] = 1;
+  for (let at = nodes.length - 1; at >= 0; at--) {
+    const i = nodes[at];
+    for (let k = 1; k < graph.nodes[i].length; k++) g[graph.nodes[i][k]] += graph.share(i, k - 1, d, g);
+  }
+  return g;
 }

@@ -3,7 +3,7 @@
 import {$, make, row} from "../shared/elements.js";
 import {number} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
-import {given, loaded, page, past, recompute, show} from "./state.js";
+import {given, loaded, page, recompute, remember, show} from "./state.js";
 
 // Those that steps.js can make: the names by key, and why by key.why.
 export const MISTAKES = JSON.parse("{{mistake.*}}");
@@ -19,21 +19,21 @@ export function defaultVictim() {
 
 export function makeMistakes() {
   const toggle = key => {
-    past.remember();
+    remember("mistake");
     Object.assign(page, {mistake: page.mistake === key ? "" : key, victim: defaultVictim()});
     recompute();
   };
   for (const key of ["assign", "order", "twice", "local"])
     $("switches").append(make("button", {"data-mistake": key, click: () => toggle(key)}, MISTAKES[key]));
   $("toExample").addEventListener("click", () => {
-    past.remember();
+    remember("example");
     show(loaded(given.example));
     page.victim = defaultVictim();
     recompute();
     page.transport.goTo(page.model.steps.count - 1);
   });
   $("toOwn").addEventListener("click", () => {
-    past.remember();
+    remember("own");
     page.mistake = "";
     show(page.own);
     page.transport.goTo(0);

@@ -4,8 +4,6 @@
 import {$} from "../shared/elements.js";
 import {namesOf} from "../shared/formula.js";
 import {Levels, MOST_AT_ONCE} from "../shared/levels.js";
-import {lowered} from "../shared/numbers.js";
-import {Past} from "../shared/past.js";
 import {Graph} from "../shared/program.js";
 import {Steps} from "../shared/steps.js";
 
@@ -19,6 +17,7 @@ export const RATE = 0.1; // the learning rate at first
 
 // What a link begins with.
 const fresh = () => ({
+  past: [], // what Undo goes back to
   open: new Set(), // boxes
   mistake: "",
   victim: -1, // the node whose local derivative is wrong
@@ -65,13 +64,15 @@ export function loaded(data) {
   leaves.sort((a, b) => kind(a) - kind(b) || natural.compare(plain(a), plain(b)));
   const movable = leaves.filter(i => !fixed[i]);
   const parameters = movable.filter(i => data.kinds[i] === "p");
+  const users = graph.nodes.map(() => []); // of each node: [the node that uses it, as which operand]
+  graph.nodes.forEach(([, ...operands], i) => operands.forEach((o, k) => users[o].push([i, k])));
   return {
     ...data,
     ...names,
     graph,
     fixed,
     leaves,
-    users: graph.users,
+    users,
     moving: parameters.length ? parameters : movable, // what a step of training moves
     allMove: !parameters.length && movable.length > 0,
     first: free.find(i => data.kinds[i] === "p") ?? free[0] ?? -1,
@@ -105,7 +106,7 @@ function nameless(graph, {boxes, boxOf, byBox}) {
     const name = byBox ? inBox : (COMPUTED[sign] ?? (sign || "v"));
     const count = (counts.get(name) ?? 0) + 1;
     counts.set(name, count);
-    return count > 1 || !sign ? name + lowered(count) : name;
+    return count > 1 || !sign ? name + String(count).replace(/\d/g, digit => "₀₁₂₃₄₅₆₇₈₉"[digit]) : name;
   };
 }
 
@@ -114,7 +115,6 @@ function nameless(graph, {boxes, boxOf, byBox}) {
 // Takes the graph of Python as it was recorded, and nothing tried yet.
 export function beginAgain() {
   Object.assign(page, fresh(), {own: loaded(given.graph)});
-  past.states = [];
   take(page.own);
 }
 
@@ -169,23 +169,25 @@ export function recompute() {
 
 // ---- Changes
 
-export const past = new Past(
-  what => {
-    const kept = Object.fromEntries(KEPT.map(key => [key, page[key]]));
-    return {what, kept, numbers: new Map(page.model.numbers)};
-  },
-  ({kept, numbers}) => {
-    if (kept.model !== page.model) show(kept.model);
-    Object.assign(page, kept);
-    page.model.numbers = numbers;
-    recompute();
-  },
-);
+export function remember(what) {
+  if (page.past.at(-1)?.what === what && what.startsWith("turn")) return; // one turn of a knob, many small moves
+  const kept = Object.fromEntries(KEPT.map(key => [key, page[key]]));
+  page.past.push({what, kept, numbers: new Map(page.model.numbers)});
+  if (page.past.length > 200) page.past.shift();
+}
+
+export function undo() {
+  const before = page.past.pop();
+  if (!before) return;
+  if (before.kept.model !== page.model) show(before.kept.model);
+  Object.assign(page, before.kept);
+  page.model.numbers = before.numbers;
+  recompute();
+}
 
 export function setLeaf(leaf, value) {
   if (!Number.isFinite(value) || page.model.fixed[leaf]) return;
-  const what = `turn ${leaf}`; // one turn of a knob, many small moves
-  if (past.states.at(-1)?.what !== what) past.remember(what);
+  remember(`turn ${leaf}`);
   page.model.numbers.set(leaf, value);
   page.lesson = null;
   recompute();

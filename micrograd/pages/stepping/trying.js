@@ -1,13 +1,12 @@
 // What the reader tries: turn and nudge a leaf, take a step down the gradient.
 
-import {bar} from "../shared/bars.js";
 import {TURNS} from "../shared/cards.js";
 import {$, make, press, strong} from "../shared/elements.js";
 import {counted, inFormula, number, numberFrom, shareOf, signed, typed} from "../shared/numbers.js";
 import {listenToRate, showRate} from "../shared/rate.js";
 import {filled} from "../shared/texts.js";
 import {showFormula, withButtons} from "./meaning.js";
-import {compute, page, past, pick, recompute, redraw, setLeaf, turn} from "./state.js";
+import {compute, page, pick, recompute, redraw, remember, setLeaf, turn, undo} from "./state.js";
 import {firstFew, movingKind, waiting} from "./words.js";
 
 const MOST_LEAVES = 1000;
@@ -27,12 +26,12 @@ export function listenToTools() {
     rate => (page.rate = rate),
   );
   listen("oneStep", oneStep);
-  listen("undo", () => past.undo());
+  listen("undo", undo);
   listen("reset", reset);
 }
 
 function reset() {
-  past.remember();
+  remember("reset");
   page.model.numbers = new Map(page.model.initial);
   Object.assign(page, {mistake: "", nudging: false, descent: [], lesson: null});
   recompute();
@@ -78,7 +77,7 @@ export function showTools() {
   $("value").title = fixed ? "{{leaf.fixed}}" : "{{leaf.turn}}";
   const fields = {value: value === undefined ? "" : typed(value), delta: typed(delta)};
   for (const [id, text] of Object.entries(fields)) if (document.activeElement !== $(id)) $(id).value = text;
-  $("undo").disabled = !past.states.length;
+  $("undo").disabled = !page.past.length;
 }
 
 // ---- Nudge
@@ -107,7 +106,11 @@ export function showNudge({state, nudge}) {
   if (!nudge) return;
   const {predicted, actual, complete} = nudge;
   const longest = Math.max(Math.abs(predicted) || 0, Math.abs(actual) || 0);
-  const move = (name, x, kind) => bar(name, shareOf(x, longest), strong(signed(x), kind), kind);
+  const bar = (text, value, className) => {
+    const line = make("i", className);
+    line.style.width = `${100 * shareOf(value, longest)}%`;
+    return make("div", "bar", make("span", "", text), make("span", "track", line), strong(signed(value), className));
+  };
   const isRight = number(predicted) === number(actual);
   const verdict = isRight ? "{{nudge.does}}" : "{{nudge.nearly}}";
   const words = filled(`${complete ? `{{nudge.says}} ${verdict}` : "{{nudge.unknown}}"} {{nudge.only}}`, {
@@ -119,8 +122,8 @@ export function showNudge({state, nudge}) {
     size: inFormula(delta),
   });
   $("nudged").replaceChildren(
-    move("{{nudge.predicted}}", predicted, "gradient"),
-    move("{{nudge.actual}}", actual, "ink"),
+    bar("{{nudge.predicted}}", predicted, "gradient"),
+    bar("{{nudge.actual}}", actual, "ink"),
     make("p", "", words),
   );
 }
@@ -133,7 +136,7 @@ function oneStep() {
   page.transport.pause();
   const {d} = steps;
   const g = steps.gradients();
-  past.remember();
+  remember("one step");
   const moves = moving.map(i => ({node: i, from: numbers.get(i), grad: g[i], to: numbers.get(i) - rate * g[i]}));
   for (const {node, to} of moves) numbers.set(node, to);
   compute();

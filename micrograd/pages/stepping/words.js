@@ -7,6 +7,7 @@
 import {formulaOf, localInMath, plain} from "../shared/formula.js";
 import {WORDS} from "../shared/glossary.js";
 import {counted, inFormula, number} from "../shared/numbers.js";
+import {throughBox} from "../shared/steps.js";
 import {filled} from "../shared/texts.js";
 
 const KINDS = {i: "input", p: "parameter", c: "constant", o: "operation", r: "result"};
@@ -162,7 +163,7 @@ function chains(model, item, {changes, d, g}) {
   }
   found.push(...sums.values());
   if (output < 0) return found;
-  const local = graph.backward(d, output, computed(model, item)); // of all nodes that the box uses
+  const local = throughBox(graph, d, computed(model, item), output);
   for (const chain of found) {
     Object.assign(chain, {local: local[chain.node], upstream: g[output]});
     chain.explained = Math.abs(chain.local * g[output] - chain.share) <= 1e-9 * Math.max(1, Math.abs(chain.share));
