@@ -239,7 +239,7 @@ export function makeDetails() {
   function pointDetail(point) {
     const {training, names, loss, isFixed, isCurve} = experiment;
     const {x, y, label, test} = experiment.examples[point];
-    const own = training.program.measure(training.p, x, y, label, training.scores);
+    const own = training.program.measure[label](training.p, x, y, training.scores);
     const guess = predicted(training.scores, loss.threshold);
     const options = names.map((name, k) => {
       const text = filled("{{plane.class}}", {name});

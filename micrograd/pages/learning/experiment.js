@@ -125,8 +125,9 @@ export class Experiment {
         [...weights.keys(), weights.length].map(input => ({layer: k + 1, index, input})),
       ),
     );
-    this.program = flattened(this.model, this.loss.classes);
-    this.graphs = new Map();
+    this.withLosses = this.loss.classes.map(loss => withLoss(this.model, loss));
+    this.program = flattened(this.model, this.withLosses);
+    this.graphs = [];
     const steps = this.training ? this.training.steps : 0;
     this.training = new Training(this.program, weights, this.outputs);
     this.training.random.state = settings.seed;
@@ -336,11 +337,8 @@ export class Experiment {
   // The graph of a point with its loss, all data and all gradients.
   flow(index) {
     const {x, y, label} = this.examples[index];
-    if (!this.graphs.has(label)) {
-      const joined = withLoss(this.model, this.loss.classes[label]);
-      this.graphs.set(label, {...joined, graph: new Graph(joined.graph)});
-    }
-    const {graph, inputs, parameters} = this.graphs.get(label),
+    const {inputs, parameters, graph: recorded} = this.withLosses[label];
+    const graph = (this.graphs[label] ??= new Graph(recorded)),
       leaves = new Map(graph.leaves);
     [x, y].forEach((number, k) => leaves.set(inputs[k], number));
     parameters.forEach((node, k) => leaves.set(node, this.training.p[k]));
