@@ -1,6 +1,7 @@
 // A network in training on points: its state, what can be changed, and how to take it back. No drawing.
 
 import {Graph} from "../shared/program.js";
+import {Past} from "../shared/state.js";
 import {filled} from "../shared/texts.js";
 import {INPUTS, inputWeight, perceptron, whole, withLoss} from "./assembly.js";
 import {flattened} from "./flat.js";
@@ -11,7 +12,6 @@ import {aroundPoints} from "./sight.js";
 import {Training} from "./training.js";
 
 const ALL = 1e9; // a batch of all points
-const MOST_UNDONE = 100;
 
 export class Experiment {
   // data: what playground.py wrote into the page
@@ -42,7 +42,10 @@ export class Experiment {
     this.activations = own ? own.activations : ["tanh", "tanh", "linear"];
     this.initial = {settings: {...this.settings}, sizes: this.sizes, activations: this.activations};
     this.ratio = 1.3; // of the plane: width over height
-    this.undone = []; // states to go back to
+    this.past = new Past(
+      () => this.kept(),
+      kept => this.restore(kept),
+    );
     this.moved = null; // what the last single step did
   }
 
@@ -83,7 +86,7 @@ export class Experiment {
     Object.assign(this.settings, this.initial.settings, state.settings);
     this.sizes = this.initial.sizes;
     this.activations = this.initial.activations;
-    this.undone = [];
+    this.past.states = [];
     if (!this.isFixed) this.rebuild(state.hidden ?? this.hidden, state.activation);
     this.drawExamples();
     if (state.points) {
@@ -279,14 +282,7 @@ export class Experiment {
     const copies = {settings: {...settings}, training: training.kept(), curves: structuredClone(curves)};
     return {sizes, activations, examples, view, byHand, names, ...copies};
   }
-  remember() {
-    this.undone.push(this.kept());
-    if (this.undone.length > MOST_UNDONE) this.undone.shift();
-  }
-  undo() {
-    const back = this.undone.pop();
-    if (!back) return;
-    const {settings, training, ...rest} = back;
+  restore({settings, training, ...rest}) {
     Object.assign(this.settings, settings);
     Object.assign(this, rest, {moved: null});
     this.assemble(training.p);

@@ -154,20 +154,19 @@ export function makeLessons() {
   // Back to what there was before the lesson.
   function leave() {
     if (!before) return;
-    const {kept, undone} = before;
-    before = null;
     $("lesson").hidden = true;
     showTeaching(false);
     $("sentence").hidden = false;
     $("lessons").value = "";
     wait(false);
-    experiment.undone = [...undone, kept];
-    experiment.undo();
+    experiment.past.states = before.states;
+    experiment.restore(before.kept);
+    before = null;
     showOther();
   }
 
   function start(name) {
-    before ??= {kept: experiment.kept(), undone: experiment.undone};
+    before ??= {kept: experiment.kept(), states: experiment.past.states};
     $("lessons").value = lesson = name;
     at = 0;
     ask();
