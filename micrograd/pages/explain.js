@@ -101,7 +101,7 @@ function listenToMenu() {
     event.preventDefault();
     find();
   });
-  document.addEventListener("keydown", event => {
+  const press = event => {
     if (event.key === "Escape" && isPresenting()) present(false);
     const by = {PageUp: -1, PageDown: 1}[event.key]; // on a leaf they turn it
     if (by && !event.defaultPrevented && !event.target.matches("input, select") && turnMember(by))
@@ -110,7 +110,8 @@ function listenToMenu() {
       event.preventDefault();
       past.undo();
     }
-  });
+  };
+  document.addEventListener("keydown", press);
 }
 
 function listenToWindow() {

@@ -14,6 +14,17 @@ import {Training} from "./training.js";
 const ALL = 1e9; // a batch of all points
 
 export class Experiment {
+  // What begin() makes, for the present data, network and loss.
+  /** @type {Example[]} */ examples = [];
+  /** @type {any} */ model;
+  /** @type {any} */ loss;
+  /** @type {any[]} */ withLosses = []; // the model with the loss behind it, for each label
+  /** @type {Graph[]} */ graphs = []; // of withLosses, each made when it is needed
+  /** @type {any} */ view;
+  /** @type {any} */ training;
+  /** @type {Record<string, any[]>} */ curves = {};
+  /** @type {any} */ moved = null; // what the last single step did
+
   // data: what playground.py wrote into the page
   constructor(data) {
     const own = data.model,
@@ -23,7 +34,7 @@ export class Experiment {
     this.own = own;
     this.isFixed = !!own?.piece; // a model that is not an MLP: it trains, but cannot grow
     this.classes = data.names.length;
-    this.outputs = own ? (this.isFixed ? own.piece.outputs.length : own.sizes[own.sizes.length - 1]) : 1;
+    this.outputs = own?.piece?.outputs.length ?? own?.sizes.at(-1) ?? 1;
     this.settings = {
       data: isOwnData ? "yours" : data.inputs === 1 ? "curve" : "moons",
       size: 100,
@@ -46,7 +57,6 @@ export class Experiment {
       () => this.kept(),
       kept => this.restore(kept),
     );
-    this.moved = null; // what the last single step did
   }
 
   get trained() {
@@ -110,7 +120,7 @@ export class Experiment {
     }
   }
   rebuild(hidden, activation) {
-    const last = this.activations[this.activations.length - 1];
+    const last = this.activations.at(-1);
     const before = this.activations.length > 1 ? this.activations[0] : "tanh";
     if (activation || hidden.join() !== this.hidden.join())
       this.activations = [...hidden.map(() => activation || before), last];
@@ -131,10 +141,8 @@ export class Experiment {
     this.withLosses = this.loss.classes.map(loss => withLoss(this.model, loss));
     this.program = flattened(this.model, this.withLosses);
     this.graphs = [];
-    const steps = this.training ? this.training.steps : 0;
     this.training = new Training(this.program, weights, this.outputs);
     this.training.random.state = settings.seed;
-    this.training.steps = steps;
   }
   // The same weights and memory for another loss or activation.
   reassemble() {
@@ -163,7 +171,6 @@ export class Experiment {
   }
 
   startAgain(weights = this.isFixed ? this.own.weights : this.drawnWeights()) {
-    this.training = null;
     this.assemble(weights);
     this.clearCurves();
     this.note();
@@ -259,19 +266,16 @@ export class Experiment {
   // Adds the present to the curves; of long curves every other number is dropped.
   note() {
     const {training, curves} = this;
-    const [seen, unseen] = [this.trained, this.tested].map(list => training.judged(list, this.loss.threshold));
-    const lists = {
-      steps: training.steps,
-      loss: seen.loss,
-      testLoss: unseen.loss,
-      accuracy: seen.accuracy,
-      testAccuracy: unseen.accuracy,
-    };
-    const last = curves.steps.length - 1;
-    if (curves.steps[last] === training.steps) for (const list of Object.values(curves)) list.pop();
-    for (const [name, number] of Object.entries(lists)) curves[name].push(number);
-    if (curves.steps.length > 800)
-      for (const name of Object.keys(curves)) curves[name] = curves[name].filter((_, i) => i % 2 === 0);
+    const judged = [this.trained, this.tested].map(list => training.judged(list, this.loss.threshold));
+    const [{loss, accuracy}, {loss: testLoss, accuracy: testAccuracy}] = judged;
+    const now = {steps: training.steps, loss, testLoss, accuracy, testAccuracy};
+    const isAgain = curves.steps.at(-1) === training.steps,
+      isLong = curves.steps.length > 800;
+    for (const [name, number] of Object.entries(now)) {
+      if (isAgain) curves[name].pop();
+      if (isLong) curves[name] = curves[name].filter((_, i) => i % 2 === 0);
+      curves[name].push(number);
+    }
     this.moved = null;
   }
 
@@ -311,20 +315,15 @@ export class Experiment {
     }
     this.sizes = sizes.map((size, k) => size + (k === layer ? by : 0));
     this.assemble(rows.flat(2));
+    this.training.steps = training.steps;
   }
   addOrRemoveLayer(by) {
-    const {sizes, activations} = this,
-      inner = this.hidden,
-      bends = activations.slice(0, -1);
-    if (by > 0) {
-      inner.push(inner.at(-1) ?? 4);
-      bends.push(bends.at(-1) ?? "tanh");
-    } else {
-      inner.pop();
-      bends.pop();
-    }
-    this.sizes = [sizes[0], ...inner, sizes[sizes.length - 1]];
-    this.activations = [...bends, activations[activations.length - 1]];
+    const {sizes, activations, hidden} = this;
+    const [inner, bends] = [hidden, activations.slice(0, -1)].map((list, k) =>
+      by > 0 ? [...list, list.at(-1) ?? [4, "tanh"][k]] : list.slice(0, -1),
+    );
+    this.sizes = [sizes[0], ...inner, sizes.at(-1)];
+    this.activations = [...bends, activations.at(-1)];
     this.startAgain();
   }
 
@@ -336,7 +335,7 @@ export class Experiment {
     const {inputs, parameters, graph: recorded} = this.withLosses[label];
     const graph = (this.graphs[label] ??= new Graph(recorded)),
       leaves = new Map(graph.leaves);
-    [x, y].forEach((number, k) => leaves.set(inputs[k], number));
+    inputs.forEach((node, k) => leaves.set(node, [x, y][k]));
     parameters.forEach((node, k) => leaves.set(node, this.training.p[k]));
     const d = graph.forward(leaves),
       g = graph.backward(d);

@@ -38,6 +38,10 @@ function writtenOut(name) {
 }
 
 export class Model {
+  time = 0; // the steps that the optimizer has counted
+  taken = 0; // the steps taken on this page
+  /** @type {Record<string, Float64Array>} */ kept = {}; // what the optimizer remembers
+
   constructor(given) {
     const {size, ops, constants, optimizer} = given;
     this.given = given;
@@ -73,8 +77,8 @@ export class Model {
     this.kept = {};
     for (const [name, text] of Object.entries(optimizer.kept))
       this.kept[name] = isFresh ? new Float64Array(this.count) : unpacked(text, Float64Array);
-    this.time = isFresh ? 0 : optimizer.step; // the steps that the optimizer has counted
-    this.taken = 0; // the steps taken on this page
+    this.time = isFresh ? 0 : optimizer.step;
+    this.taken = 0;
   }
 
   // The input: the token before each position, the one that follows, and the weight of the position in the loss.
