@@ -8,3 +8,19 @@ declare const CodeMirror: any;
 interface Uint8ArrayConstructor {
   fromBase64(text: string): Uint8Array;
 }
+// A point to learn from; in a curve, y is the number to predict.
+interface Example {
+  x: number;
+  y: number;
+  label: number;
+  test?: boolean;
+}
+// What stepping/words.js tells of a step.
+interface Told {
+  phase: string;
+  step: any;
+  state: any;
+  sentence: string;
+  equation: any;
+  chains: any[];
+}

@@ -25,6 +25,7 @@ const MARKS = {
 };
 const SLOW = 10; // seconds until a run is called slow
 
+/** @type {(id: string) => any} */
 const at = id => document.getElementById(id);
 const state = stored();
 const results = new Results(at("printed"), at("shown"), at("verdict"), at("training"));

@@ -1,6 +1,6 @@
 // The texts of the course, from its table, and how they become elements.
 
-export const TEXTS = JSON.parse(document.getElementById("texts").textContent);
+export const TEXTS = JSON.parse(document.getElementById("texts")?.textContent ?? "");
 
 export const textOf = (key, values = {}) => TEXTS[key].replace(/\{(\w+)\}/g, (gap, name) => values[name] ?? gap);
 

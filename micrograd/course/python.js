@@ -5,6 +5,10 @@ import {TEXTS} from "./lesson.js";
 export class Python {
   constructor(files, source, heard) {
     this.files = files;
+    /** @type {any} the answer that somebody waits for */
+    this.waiting = null;
+    /** @type {any} */
+    this.worker = null;
     this.address = URL.createObjectURL(new Blob([source], {type: "text/javascript"}));
     this.heard = heard; // takes the kind and the content of what Python says
     this.start();
@@ -12,7 +16,7 @@ export class Python {
 
   start() {
     this.ready = false;
-    this.waiting = null; // the answer that somebody waits for
+    this.waiting = null;
     this.worker = new Worker(this.address);
     this.worker.onmessage = ({data}) => this.hear(data.kind, data.content);
     this.worker.onerror = error => this.hear("ended", error.message || "worker");

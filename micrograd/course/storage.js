@@ -7,7 +7,7 @@ const EMPTY = {text: "", free: "", chapter: "slope"};
 
 export function stored() {
   try {
-    return {...EMPTY, done: [], ...JSON.parse(localStorage.getItem(KEY))};
+    return {...EMPTY, done: [], ...JSON.parse(localStorage.getItem(KEY) ?? "{}")};
   } catch {
     return {...EMPTY, done: []};
   }

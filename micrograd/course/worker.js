@@ -5,13 +5,13 @@ const MOST_MEMORY = 1 << 30; // bytes: beyond this, Python raises a MemoryError
 const PAGE = 1 << 16; // WebAssembly's unit of memory
 
 let files; // by name: compressed bytes
-const unzipped = name => new Response(new Response(files[name]).body.pipeThrough(new DecompressionStream("gzip")));
+const unzipped = name => new Response(new Response(files[name]).body?.pipeThrough(new DecompressionStream("gzip")));
 const bytes = async name => new Uint8Array(await unzipped(name).arrayBuffer());
 const text = name => unzipped(name).text();
 
 // Python asks for its files by address. The answer is a file of the page, or an error.
 self.fetch = async address => {
-  const name = String(address).split("/").pop();
+  const name = String(address).split("/").at(-1) ?? "";
   if (!(name in files)) throw new TypeError(`${name} is not in this file, and there is no network here`);
   const type = name.endsWith(".wasm") ? "application/wasm" : "application/octet-stream";
   return new Response(unzipped(name).body, {headers: {"Content-Type": type}});
@@ -66,7 +66,7 @@ self.onmessage = async ({data}) => {
     } else {
       post("done", JSON.parse(runner.answer(JSON.stringify(data))));
     }
-  } catch (error) {
+  } catch (/** @type {any} */ error) {
     // Python itself has ended: its stack or its memory ran over
     post("ended", String(error.message || error));
   }

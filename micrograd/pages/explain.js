@@ -4,9 +4,9 @@
 // screen readers too, if the text is a sign), and a line in listenToMenu below. What it changes is in
 // stepping/state.js, which knows no part of the page; what shows the change is one of `parts` or `panels`.
 
-import {listenToLinks} from "./shared/address.js";
+import {listenToLinks} from "./shared/state.js";
 import {Stage} from "./shared/cards.js";
-import {$} from "./shared/elements.js";
+import {$, listen} from "./shared/elements.js";
 import {WORDS, explainWords} from "./shared/glossary.js";
 import {PHONE} from "./shared/pane.js";
 import {makeTransport} from "./shared/transport.js";
@@ -32,7 +32,7 @@ import {makeMistakes, showMistake} from "./stepping/mistakes.js";
 import {showNow} from "./stepping/moment.js";
 import {askQuestion, hiddenAt, predict} from "./stepping/predict.js";
 import {keepAddress, savePicture, takeAddress} from "./stepping/sending.js";
-import {given, page, panels, redraw, show, turn, undo} from "./stepping/state.js";
+import {given, page, panels, past, redraw, show, turn} from "./stepping/state.js";
 import {listLeaves, listenToTools, nudgeAt, pickLeaf, showDescent, showNudge, showTools} from "./stepping/trying.js";
 import {drawValues, showValues} from "./stepping/values.js";
 import {told} from "./stepping/words.js";
@@ -49,8 +49,8 @@ const parts = [
   showDrawer,
   keepAddress,
 ];
-panels.graph.push(showFormula, showOrigin, listLeaves, listBoxes);
-panels.boxes.push(drawGraph);
+panels.graph = () => [showFormula, showOrigin, listLeaves, listBoxes].forEach(draw => draw());
+panels.boxes = drawGraph;
 
 function showStep(at) {
   const now = told(page.model, at);
@@ -84,32 +84,34 @@ function begin(hash) {
 }
 
 function listenToMenu() {
-  const listen = (id, action) => $(id).addEventListener("click", action);
   const {stage} = page;
-  listen("predict", predict);
-  listen("smaller", () => stage.zoom(1 / 1.2));
-  listen("larger", () => stage.zoom(1.2));
-  listen("fit", () => stage.fit(mostZoom()));
-  listen("unfold", unfold);
-  listen("showLegend", () => $("showLegend").setAttribute("aria-expanded", $("legend").classList.toggle("open")));
-  listen("openValues", () => showValues());
-  listen("save", savePicture);
-  listen("round", () => showTour(0));
-  listen("present", () => present(!isPresenting()));
+  listen({
+    predict,
+    smaller: () => stage.zoom(1 / 1.2),
+    larger: () => stage.zoom(1.2),
+    fit: () => stage.fit(mostZoom()),
+    unfold,
+    showLegend: () => $("showLegend").setAttribute("aria-expanded", $("legend").classList.toggle("open")),
+    openValues: () => showValues(),
+    save: savePicture,
+    round: () => showTour(0),
+    present: () => present(!isPresenting()),
+  });
   $("finding").addEventListener("submit", event => {
     event.preventDefault();
     find();
   });
-  document.addEventListener("keydown", event => {
+  const press = event => {
     if (event.key === "Escape" && isPresenting()) present(false);
     const by = {PageUp: -1, PageDown: 1}[event.key]; // on a leaf they turn it
     if (by && !event.defaultPrevented && !event.target.matches("input, select") && turnMember(by))
       event.preventDefault();
     if (event.key === "z" && (event.ctrlKey || event.metaKey) && !event.target.matches("input")) {
       event.preventDefault();
-      undo();
+      past.undo();
     }
-  });
+  };
+  document.addEventListener("keydown", press);
 }
 
 function listenToWindow() {

@@ -4,8 +4,8 @@
 // the text again; each show function draws one panel from it.
 
 import {makeClock} from "./learning/clock.js";
-import {listenToLinks, readAddress, writeAddress} from "./shared/address.js";
-import {$, button, make, press, row} from "./shared/elements.js";
+import {Past, listenToLinks, readAddress, writeAddress} from "./shared/state.js";
+import {$, button, listen, make, press, row} from "./shared/elements.js";
 import {explainWords, word} from "./shared/glossary.js";
 import {listenToKeys} from "./shared/keys.js";
 import {counted, decimals, number, numberFrom, percent, shareOf} from "./shared/numbers.js";
@@ -24,8 +24,7 @@ const WORD_OF = {added: "residual", logits: "logit"}; // names of functions that
 const MANY = 1000,
   TEXTS = 10,
   TEMPERATURE = 0.5,
-  MOST_STEPS = 100_000, // that a link asks for
-  MOST_UNDO = 30;
+  MOST_STEPS = 100_000; // that a link asks for
 
 const given = JSON.parse($("data").textContent);
 const model = new Model(given);
@@ -35,21 +34,34 @@ const tops = boxesOf(given),
 const {tokens, texts} = given;
 const joint = tokens.every(token => token.length === 1) ? "" : " ";
 const written = codes => codes.map(code => tokens[code]).join(joint);
-const first = written(texts[0]);
 
-let codes = texts[0],
-  at = 0, // the position
-  chosen = [], // the slot whose arithmetic is shown, after those by which the reader came there
-  hasGradients = false,
-  seed = 1,
-  left = 0, // steps of training that are still to be done
-  isMixed = false, // the steps had different learning rates, so that a link cannot repeat them
-  losses = [],
-  past = [];
+/** @type {any} */
+export const page = {
+  model,
+  codes: [], // the text
+  at: 0, // the position
+  chosen: [], // the slot whose arithmetic is shown, after those by which the reader came there
+  hasGradients: false,
+  seed: 1,
+  left: 0, // steps of training that are still to be done
+  isMixed: false, // the steps had different learning rates, so that a link cannot repeat them
+  losses: [],
+};
+const past = new Past(
+  () => ({codes: page.codes, at: page.at, losses: page.losses, isMixed: page.isMixed, saved: model.saved()}),
+  ({saved, ...before}) => {
+    stop();
+    Object.assign(page, before);
+    model.restore(saved);
+    $("changed").replaceChildren();
+    showTyped();
+    refresh();
+  },
+);
 
-const tokenAt = p => (p ? tokens[codes[p - 1]] : tokens[model.end]);
+const tokenAt = p => (p ? tokens[page.codes[p - 1]] : tokens[model.end]);
 const isLost = () => !Number.isFinite(model.memory[given.loss]);
-const numberOf = slot => (hasGradients && model.gradOf.has(slot) ? model.gradOf.get(slot) : slot);
+const numberOf = slot => (page.hasGradients && model.gradOf.has(slot) ? model.gradOf.get(slot) : slot);
 
 // ---- Panels
 
@@ -57,9 +69,9 @@ function showText() {
   const [loss, guess] = [model.memory[given.loss], Math.log(tokens.length)].map(decimals);
   $("loss").textContent = filled("{{microscope.loss}}", {loss, guess});
   $("positions").replaceChildren(
-    ...[...codes, null].map((_, p) => {
+    ...[...page.codes, null].map((_, p) => {
       const token = button(tokenAt(p), () => goTo(p), filled("{{microscope.position}}", {p, token: tokenAt(p)}));
-      token.setAttribute("aria-pressed", p === at);
+      token.setAttribute("aria-pressed", p === page.at);
       return token;
     }),
   );
@@ -71,9 +83,9 @@ function bar(name, share, text, kind = "", wide = "") {
 }
 
 function showNext() {
-  const shares = model.probabilities(at),
-    actual = codes[at] ?? model.end;
-  $("next-title").textContent = filled("{{microscope.next}}", {token: tokenAt(at)});
+  const shares = model.probabilities(page.at),
+    actual = page.codes[page.at] ?? model.end;
+  $("next-title").textContent = filled("{{microscope.next}}", {token: tokenAt(page.at)});
   const bars = shares.map((share, i) => bar(tokens[i], share, percent(share)));
   bars[actual].classList.add("actual");
   $("next").replaceChildren(...bars);
@@ -81,19 +93,19 @@ function showNext() {
   const list = best.slice(0, 3).map(([share, token]) => `${token} ${percent(share)}`);
   $("next").setAttribute("aria-label", filled("{{microscope.bars}}", {list: list.join(", ")}));
   const [before, after] = "{{microscope.next.said}}".split("{logits}");
-  const [share, loss] = [percent(shares[actual]), decimals(model.memory[given.losses[at]])];
+  const [share, loss] = [percent(shares[actual]), decimals(model.memory[given.losses[page.at]])];
   $("next-said").replaceChildren(before, word("logit", "logits"), filled(after, {actual: tokens[actual], share, loss}));
 }
 
 function showAttention() {
   $("attention").hidden = !heads.length;
-  $("matrix").textContent = hasGradients ? "{{microscope.matrix.gradients}}" : "{{microscope.matrix}}";
-  const positions = [...Array(codes.length + 1).keys()];
+  $("matrix").textContent = page.hasGradients ? "{{microscope.matrix.gradients}}" : "{{microscope.matrix}}";
+  const positions = [...Array(page.codes.length + 1).keys()];
   const named = (p, scope) => make("th", {scope}, tokenAt(p));
   const pictures = heads.map((rows, h) => {
     const line = p => {
       const cells = positions.map(q => make("td", "", q > p ? "" : weight(rows[p][q], h, p, q)));
-      return make("tr", p === at ? "now" : "", named(p, "row"), ...cells);
+      return make("tr", p === page.at ? "now" : "", named(p, "row"), ...cells);
     };
     const columns = make("tr", "", make("td"), ...positions.map(q => named(q, "col")));
     const caption = make("figcaption", "", word("head", filled("{{microscope.head}}", {n: h + 1})));
@@ -101,12 +113,12 @@ function showAttention() {
   });
   $("heads").replaceChildren(...pictures);
   const said = heads.map((rows, h) => {
-    const shares = rows[at].map(slot => model.memory[slot]);
+    const shares = rows[page.at].map(slot => model.memory[slot]);
     const p = shares.reduce((best, share, q) => (share > shares[best] ? q : best), 0);
     return filled("{{microscope.attention.one}}", {n: h + 1, share: percent(shares[p]), token: tokenAt(p), p});
   });
   $("attention-said").textContent = filled("{{microscope.attention.said}}", {
-    token: tokenAt(at),
+    token: tokenAt(page.at),
     heads: said.join("; "),
   });
 }
@@ -115,21 +127,21 @@ function weight(slot, h, p, q) {
   const own = numberOf(slot),
     x = model.memory[own];
   const told = filled("{{microscope.weight}}", {n: h + 1, p, q, share: number(model.memory[slot])});
-  const label = hasGradients ? `${told}. ${filled("{{microscope.gradient}}", {value: number(x)})}` : told;
-  const [most, hue] = hasGradients ? [0.2, "gradient"] : [1, "ink"];
-  return cellOf(own, label, p === at, x, most, hue);
+  const label = page.hasGradients ? `${told}. ${filled("{{microscope.gradient}}", {value: number(x)})}` : told;
+  const [most, hue] = page.hasGradients ? [0.2, "gradient"] : [1, "ink"];
+  return cellOf(own, label, p === page.at, x, most, hue);
 }
 
 function showBoxes() {
-  $("boxes-title").textContent = filled("{{microscope.boxes}}", {p: at, token: tokenAt(at)});
-  $("strips").textContent = hasGradients ? "{{microscope.strips.gradients}}" : "{{microscope.strips}}";
-  $("boxes").replaceChildren(...tops[at].map(boxShown));
+  $("boxes-title").textContent = filled("{{microscope.boxes}}", {p: page.at, token: tokenAt(page.at)});
+  $("strips").textContent = page.hasGradients ? "{{microscope.strips.gradients}}" : "{{microscope.strips}}";
+  $("boxes").replaceChildren(...tops[page.at].map(boxShown));
 }
 
 function boxShown({name, slots, inside}) {
   const meaning = WORD_OF[name] ?? name;
   const isRepeated = String(inside.at(-1)?.slots) === String(slots);
-  const head = heads.findIndex(rows => String(rows[at]) === String(slots));
+  const head = heads.findIndex(rows => String(rows[page.at]) === String(slots));
   const title = make("h3", "", meaning in MEANING ? word(meaning, name) : name);
   if (head >= 0) title.append(" (", word("head", filled("{{microscope.head}}", {n: head + 1})), ")");
   return make("div", "box", title, ...inside.map(boxShown), ...(isRepeated ? [] : [stripOf(name, slots)]));
@@ -141,7 +153,7 @@ function stripOf(name, slots) {
     most = Math.max(...numbers.map(Math.abs));
   const cells = own.map((slot, k) => {
     const about = {name: nameOf(slot) || `${name} ${k + 1}`, value: number(numbers[k])};
-    const hue = hasGradients ? "gradient" : undefined;
+    const hue = page.hasGradients ? "gradient" : undefined;
     return cellOf(slot, filled("{{microscope.cell}}", about), k === 0, numbers[k], most, hue);
   });
   return make("div", {class: "strip", role: "group", "aria-label": name}, ...cells);
@@ -154,15 +166,15 @@ function cellOf(slot, label, isReached, x, most, hue = x < 0 ? "negative" : "pos
   cell.tabIndex = isReached ? 0 : -1;
   cell.style.setProperty("--hue", `var(--${hue})`);
   cell.style.setProperty("--share", `${Math.round(85 * shareOf(x, most))}%`);
-  cell.classList.toggle("chosen", slot === chosen.at(-1));
+  cell.classList.toggle("chosen", slot === page.chosen.at(-1));
   return cell;
 }
 
 // The operation that computed a number, with its operands.
 function showNumber() {
   const title = make("h2", "", "{{microscope.number}}");
-  if (!chosen.length) return $("number").replaceChildren(title, make("p", "", "{{microscope.number.none}}"));
-  const slot = chosen.at(-1),
+  if (!page.chosen.length) return $("number").replaceChildren(title, make("p", "", "{{microscope.number.none}}"));
+  const slot = page.chosen.at(-1),
     {memory} = model,
     kind = kindOf(slot);
   const name = nameOf(slot) || number(memory[slot]);
@@ -170,7 +182,7 @@ function showNumber() {
   if (kind === "computed") parts.push(...arithmetic(model.operation(slot)));
   else parts.push(make("p", "", LEAVES[kind]));
   const buttons = make("div", "row");
-  if (chosen.length > 1) buttons.append(button("{{microscope.back}}", () => choose(null)));
+  if (page.chosen.length > 1) buttons.append(button("{{microscope.back}}", () => choose(null)));
   if (model.gradOf.has(slot)) {
     const grad = model.gradOf.get(slot);
     buttons.append(button(filled("{{microscope.gradient}}", {value: number(memory[grad])}), () => follow(grad)));
@@ -196,9 +208,9 @@ function arithmetic({op, slots}) {
   const all = rows => listed(rows.map(slot => row([operand(slot)])));
   if (op === "dot" || op === "*") {
     const half = n / 2;
-    const rows = slots.slice(0, half).map((left, k) => {
+    const rows = slots.slice(0, half).map((first, k) => {
       const right = slots[k + half];
-      return row([operand(left), "×", operand(right), `= ${number(memory[left] * memory[right])}`]);
+      return row([operand(first), "×", operand(right), `= ${number(memory[first] * memory[right])}`]);
     });
     return [said(op === "*" ? "{{microscope.times}}" : filled("{{microscope.dot}}", {n: half})), listed(rows)];
   }
@@ -230,8 +242,8 @@ function most(numbers, count) {
 }
 
 function showBlame() {
-  $("blame").hidden = !hasGradients;
-  if (!hasGradients) return;
+  $("blame").hidden = !page.hasGradients;
+  if (!page.hasGradients) return;
   const grads = Float64Array.from(given.gradients, slot => model.memory[slot]);
   const groups = new Map();
   grads.forEach((g, k) => {
@@ -257,7 +269,7 @@ function showTraining() {
   const state = {trained: "{{microscope.state.trained}}", untrained: "{{microscope.state.untrained}}"}[
     model.hasUntrained ? model.state : "trained"
   ];
-  const recent = losses.slice(-100);
+  const recent = page.losses.slice(-100);
   const mean = recent.reduce((sum, x) => sum + x, 0) / recent.length;
   const said = [
     filled(model.taken === 1 ? "{{microscope.taken.one}}" : "{{microscope.taken}}", {state, n: counted(model.taken)}),
@@ -267,14 +279,14 @@ function showTraining() {
   $("trained-said").setAttribute("aria-live", isRunning ? "off" : "polite");
   $("trained-said").textContent = said.join(" ");
   $("trained-said").classList.toggle("wrong", isLost());
-  $("undo").disabled = !past.length;
+  $("undo").disabled = past.isEmpty;
   for (const id of ["trained", "untrained"]) $(id).hidden = !model.hasUntrained;
 }
 
 function showInvented() {
-  const found = Array.from({length: TEXTS}, (_, i) => written(model.invented(1000 * seed + i, TEMPERATURE)));
+  const found = Array.from({length: TEXTS}, (_, i) => written(model.invented(1000 * page.seed + i, TEMPERATURE)));
   $("invented").textContent = found.filter(Boolean).join(joint ? " · " : ", ");
-  model.load(codes); // the memory shows the text of the reader again
+  model.load(page.codes); // the memory shows the text of the reader again
   model.forward();
   model.backward();
 }
@@ -283,7 +295,7 @@ function showInvented() {
 
 function draw() {
   for (const show of [showText, showNext, showAttention, showBoxes, showNumber, showBlame, showTraining]) show();
-  press("gradients", hasGradients);
+  press("gradients", page.hasGradients);
   writeAddress(address, 300);
 }
 function refresh() {
@@ -291,51 +303,43 @@ function refresh() {
   draw();
 }
 const address = () => ({
-  text: written(codes),
-  at,
-  ...(hasGradients && {gradients: ""}),
+  text: written(page.codes),
+  at: page.at,
+  ...(page.hasGradients && {gradients: ""}),
   ...(model.rate !== given.optimizer.rate && {rate: model.rate}),
-  ...(model.taken && !isMixed && {steps: model.taken}),
-  ...(chosen.length && {number: chosen.at(-1)}),
+  ...(model.taken && !page.isMixed && {steps: model.taken}),
+  ...(page.chosen.length && {number: page.chosen.at(-1)}),
   ...(model.hasUntrained && model.state === "untrained" && {untrained: ""}),
 });
 
 function goTo(p) {
-  at = Math.max(0, Math.min(p, codes.length));
+  page.at = Math.max(0, Math.min(p, page.codes.length));
   draw();
-  $("positions").children[at].focus();
+  $("positions").children[page.at].focus();
 }
 function choose(slot) {
-  chosen = slot === null ? chosen.slice(0, -1) : [slot];
+  page.chosen = slot === null ? page.chosen.slice(0, -1) : [slot];
   draw();
 }
 function follow(slot) {
-  chosen = [...chosen, slot];
+  page.chosen = [...page.chosen, slot];
   draw();
 }
-const keep = () => {
-  past = [...past, {codes, at, losses, isMixed, saved: model.saved()}].slice(-MOST_UNDO);
-};
-function undo() {
-  const before = past.pop();
-  if (!before) return;
+function stop() {
+  page.left = 0;
   clock.pause();
-  left = 0;
-  ({codes, at, losses, isMixed} = before);
-  model.restore(before.saved);
-  showRate(model.rate);
-  $("text").value = written(codes);
-  $("changed").replaceChildren();
-  refuse("");
-  refresh();
 }
 function begin(state) {
-  clock.pause();
-  left = 0;
-  losses = [];
-  isMixed = false;
+  stop();
+  Object.assign(page, {losses: [], isMixed: false});
   model.begin(state);
   $("changed").replaceChildren();
+}
+// Brings the fields to the present state.
+function showTyped() {
+  showRate(model.rate);
+  $("text").value = written(page.codes);
+  refuse("");
 }
 
 // The tokens of a text, capitals as small letters where the model knows only these; `unknown`: one it does not know.
@@ -360,27 +364,27 @@ function type() {
   const why = unknown === undefined ? "{{microscope.refused.length}}" : "{{microscope.refused}}";
   refuse(found ? "" : filled(why, known));
   if (!found) return;
-  codes = found;
-  at = codes.length;
-  model.load(codes);
+  page.codes = found;
+  page.at = page.codes.length;
+  model.load(page.codes);
   model.forward();
   model.backward();
   draw();
 }
 
 function oneStep() {
-  keep();
+  past.remember();
   const before = model.weights.slice(),
     isOwn = $("learned").value === "own",
-    learned = isOwn ? codes : model.next;
-  isMixed ||= isOwn;
+    learned = isOwn ? page.codes : model.next;
+  page.isMixed ||= isOwn;
   const loss = model.step(learned);
-  losses = [...losses, loss];
+  page.losses = [...page.losses, loss];
   const moves = model.weights.map((w, k) => w - before[k]);
   const rows = most(moves, 5).map(k =>
     row([button(given.called[k], () => choose(k)), `${number(before[k])} → ${number(model.weights[k])}`]),
   );
-  const about = {n: counted(model.taken), text: written(learned), loss: decimals(loss), own: written(codes)};
+  const about = {n: counted(model.taken), text: written(learned), loss: decimals(loss), own: written(page.codes)};
   const other = about.text === about.own ? "" : filled(" {{microscope.stepped.other}}", about);
   const rule = model.rule.startsWith("Adam") ? "{{microscope.rule.adam}}" : "{{microscope.rule}}";
   $("changed").replaceChildren(
@@ -395,12 +399,12 @@ const clock = makeClock({
   pace: () => 50,
   onTick(count) {
     const end = performance.now() + 25;
-    losses = losses.slice(-200);
-    for (let k = 0; k < count && left > 0 && performance.now() < end; k++, left--) {
-      losses.push(model.step());
-      if (left % 100 === 1) refresh();
+    page.losses = page.losses.slice(-200);
+    for (let k = 0; k < count && page.left > 0 && performance.now() < end; k++, page.left--) {
+      page.losses.push(model.step());
+      if (page.left % 100 === 1) refresh();
     }
-    if (left && !isLost()) return showTraining();
+    if (page.left && !isLost()) return showTraining();
     clock.pause();
     refresh();
   },
@@ -410,57 +414,45 @@ const clock = makeClock({
   },
 });
 function train() {
-  if (clock.isRunning()) {
-    left = 0;
-    return clock.pause();
-  }
-  keep();
+  if (clock.isRunning()) return stop();
+  past.remember();
   $("changed").replaceChildren();
-  left = MANY;
+  page.left = MANY;
   clock.start();
 }
 
 // ---- Begin
 
-const actions = {
+const beginWith = state => () => {
+  past.remember();
+  begin(state);
+  refresh();
+};
+listen({
   gradients() {
-    hasGradients = !hasGradients;
+    page.hasGradients = !page.hasGradients;
     draw();
   },
-  undo,
+  undo: () => past.undo(),
   reset() {
-    keep();
-    begin(model.hasUntrained ? "trained" : "untrained");
-    codes = texts[0];
-    at = 0;
-    chosen = [];
-    hasGradients = false;
-    model.rate = given.optimizer.rate;
-    showRate(model.rate);
-    $("text").value = first;
-    refuse("");
-    refresh();
+    past.remember();
+    take(readAddress(""));
   },
   "one-step": oneStep,
   train,
   again() {
-    seed++;
+    page.seed++;
     refresh();
   },
-};
-for (const state of ["trained", "untrained"])
-  actions[state] = () => {
-    keep();
-    begin(state);
-    refresh();
-  };
-for (const [id, action] of Object.entries(actions)) $(id).addEventListener("click", action);
-$("text").addEventListener("input", type);
-$("text").addEventListener("focus", () => past.at(-1)?.codes === codes || keep());
+  trained: beginWith("trained"),
+  untrained: beginWith("untrained"),
+});
+listen({text: type}, "input");
+listen({text: () => past.states.at(-1)?.kept.codes === page.codes || past.remember()}, "focus");
 listenToRate(
   () => model.rate,
   rate => {
-    isMixed ||= model.taken > 0 && rate !== model.rate;
+    page.isMixed ||= model.taken > 0 && rate !== model.rate;
     model.rate = rate;
   },
 );
@@ -470,35 +462,33 @@ const within = step => () => {
   if (cell?.closest(".strip") && other instanceof HTMLElement) other.focus();
 };
 listenToKeys({
-  ArrowLeft: () => goTo(at - 1),
-  ArrowRight: () => goTo(at + 1),
+  ArrowLeft: () => goTo(page.at - 1),
+  ArrowRight: () => goTo(page.at + 1),
   Home: () => goTo(0),
-  End: () => goTo(codes.length),
+  End: () => goTo(page.codes.length),
   ArrowUp: within(-1),
   ArrowDown: within(1),
 });
 explainWords(name => MEANING[name]);
 
-function takeLink(hash) {
-  const asked = readAddress(hash);
+function take(asked) {
   const read = (key, high) => Math.floor(numberFrom(asked.get(key), 0, high) ?? -1);
   begin(model.hasUntrained && !asked.has("untrained") ? "trained" : "untrained");
-  past = [];
-  codes = codesOf(asked.get("text") ?? "") ?? texts[0];
-  at = Math.max(0, Math.min(read("at"), codes.length));
-  hasGradients = asked.has("gradients");
-  chosen = [read("number", given.size - 1)].filter(slot => slot >= 0);
+  page.codes = codesOf(asked.get("text") ?? "") ?? texts[0];
+  page.at = Math.max(0, Math.min(read("at"), page.codes.length));
+  page.hasGradients = asked.has("gradients");
+  page.chosen = [read("number", given.size - 1)].filter(slot => slot >= 0);
   model.rate = rateFrom(asked.get("rate")) ?? given.optimizer.rate;
-  $("text").value = written(codes);
-  showRate(model.rate);
-  refuse("");
+  showTyped();
   refresh();
-  left = Math.min(read("steps"), MOST_STEPS);
-  if (left > 0) clock.start();
+  page.left = Math.min(read("steps"), MOST_STEPS);
+  if (page.left > 0) clock.start();
 }
 $("text").maxLength = 200;
 $("end").textContent = filled("{{microscope.end}}", {end: tokens[model.end]});
-takeLink(location.hash);
-listenToLinks(takeLink);
-
-export const page = {model, oneStep, train, isTraining: () => clock.isRunning()};
+take(readAddress());
+listenToLinks(hash => {
+  past.states = [];
+  take(readAddress(hash));
+});
+Object.assign(page, {oneStep, train, isTraining: () => clock.isRunning()}); // for tests

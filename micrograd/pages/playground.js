@@ -1,6 +1,6 @@
 // The page on which a network learns: connects its parts, and begins. Its state is in learning/state.js.
 
-import {listenToLinks, writeAddress} from "./shared/address.js";
+import {listenToLinks, writeAddress} from "./shared/state.js";
 import {$} from "./shared/elements.js";
 import {explainWords} from "./shared/glossary.js";
 import {listenToKeys} from "./shared/keys.js";

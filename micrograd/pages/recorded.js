@@ -4,7 +4,7 @@
 // coarser one, and the weights with their gradients, all packed as bytes. The page draws the frame that
 // the slider selects and does not interpolate between frames.
 
-import {$} from "./shared/elements.js";
+import {$, listen} from "./shared/elements.js";
 import {explainWords} from "./shared/glossary.js";
 import {decimals, percent, rough, unpacked} from "./shared/numbers.js";
 import {filled} from "./shared/texts.js";
@@ -24,7 +24,8 @@ function recorded(run) {
     scores = unpacked(run.scores, Int8Array);
   const outputs = run.maps ? unpacked(run.maps, Int8Array) : null;
   const shorts = text => unpacked(text, Int16Array);
-  const numbers = run.weights ? {weights: shorts(run.weights), gradients: shorts(run.gradients)} : null;
+  const hasNumbers = !!run.weights;
+  const numbers = hasNumbers ? {weights: shorts(run.weights), gradients: shorts(run.gradients)} : {};
   const points = run.points.map(([x, y], i) => ({x, y, label: run.labels[i], test: i >= run.trainingPoints}));
   const legend = () =>
     drawLegend($("legend"), run.names, {hollow: points.length > run.trainingPoints ? "{{plane.validation}}" : ""});
@@ -37,16 +38,10 @@ function recorded(run) {
   // The scores of a frame, unpacked, and interpolated before the sigmoid so that the boundary is smooth.
   function scoresOf(frame) {
     const start = frame * columns * rows * planes;
-    return Array.from({length: planes}, (_, plane) =>
-      refined(
-        Float32Array.from({length: columns * rows}, (_, i) => {
-          const b = scores[start + i * planes + plane];
-          return (run.units[frame] * b) / (127 - Math.abs(b));
-        }),
-        columns,
-        rows,
-      ),
-    );
+    const score = b => (run.units[frame] * b) / (127 - Math.abs(b));
+    const surface = plane =>
+      Float32Array.from({length: columns * rows}, (_, i) => score(scores[start + i * planes + plane]));
+    return Array.from({length: planes}, (_, plane) => refined(surface(plane), columns, rows));
   }
 
   // The outputs of a neuron as an image, refined where it is shown large.
@@ -77,7 +72,6 @@ function recorded(run) {
     const isLast = layer === sizes.length - 1;
     return filled(isLast ? "{{recorded.output}}" : "{{recorded.neuron}}", {layer, n: index + 1});
   }
-  const shortly = x => rough(x, 3);
 
   function about(known, most) {
     const shown = pointed || pressed,
@@ -87,15 +81,11 @@ function recorded(run) {
       const line = thickest(!isWeight, most);
       return outputs ? `${line} {{recorded.point}}` : line;
     }
-    const own = numbersOf(hue, shown.layer, shown.index).map(shortly),
+    const own = numbersOf(hue, shown.layer, shown.index).map(x => rough(x, 3)),
       bias = own.pop(),
-      shownMost = 8;
-    const numbers = own.slice(0, shownMost).join(", ") + (own.length > shownMost ? ", …" : "");
-    return filled(isWeight ? "{{recorded.weights}}" : "{{recorded.gradients}}", {
-      neuron: neuronTitle(shown.layer, shown.index),
-      numbers,
-      bias,
-    });
+      neuron = neuronTitle(shown.layer, shown.index);
+    const numbers = own.slice(0, 8).join(", ") + (own.length > 8 ? ", …" : "");
+    return filled(isWeight ? "{{recorded.weights}}" : "{{recorded.gradients}}", {neuron, numbers, bias});
   }
 
   function drawNetwork() {
@@ -152,7 +142,7 @@ function recorded(run) {
     drawCurve("loss");
     drawCurve("accuracy");
     $("key").hidden = !run.validation.loss && !run.validation.accuracy;
-    if (numbers) drawNetwork();
+    if (hasNumbers) drawNetwork();
   }
 
   const network = makeNetwork($("network"), {
@@ -172,12 +162,12 @@ function recorded(run) {
   $("page").classList.add("recorded");
   $("truth").hidden = !run.truth.length;
   $("key-test").replaceWith("{{recorded.tested}}");
-  for (const name of ["weights", "gradients"])
-    $(`show-${name}`).addEventListener("click", () => {
-      hue = name;
-      ask();
-    });
-  if (!numbers) {
+  const showLines = name => () => {
+    hue = name;
+    ask();
+  };
+  listen({"show-weights": showLines("weights"), "show-gradients": showLines("gradients")});
+  if (!hasNumbers) {
     for (const id of ["inside-head", "network"]) $(id).hidden = true;
     $("inside").hidden = !sizes.length;
     $("about").textContent = sizes.length

@@ -279,7 +279,7 @@ def test_the_training_page_is_right_after_all_its_controls(tmp_path, opened):
 # ---- The microscope
 
 READING = """() => ({isRunning: clock.isRunning(), weights: [...page.model.weights],
-  codes, at, rate: page.model.rate,
+  codes: page.codes, at: page.at, rate: page.model.rate,
   rateShown: $("rate").value, loss: $("loss").innerText, said: $("trained-said").innerText,
   shares: [...document.querySelectorAll("#next .number")].map(e => e.textContent),
   widths: [...document.querySelectorAll("#next i")].map(e => e.style.width)})"""

@@ -36,12 +36,10 @@ function partOf({graph, d, g}, shownNodes, hasRest) {
 
 export function makeArithmetic() {
   const place = k => experiment.model.parameters.indexOf(nodes[k]);
-  const stage = new Stage($("opened-graph"), {
-    map: $("opened-map"),
-    onTurn: (k, steps) =>
-      setWeight(place(k), Math.round(1000 * (experiment.training.p[place(k)] + 0.1 * steps)) / 1000),
-    onPick: k => place(k) >= 0 && chooseMore({kind: "weight", weight: place(k)}),
-  });
+  const onTurn = (k, steps) =>
+    setWeight(place(k), Math.round(1000 * (experiment.training.p[place(k)] + 0.1 * steps)) / 1000);
+  const onPick = k => place(k) >= 0 && chooseMore({kind: "weight", weight: place(k)});
+  const stage = new Stage($("opened-graph"), {map: $("opened-map"), onTurn, onPick});
   let key = "", // a text that changes with what is shown
     nodes,
     part,

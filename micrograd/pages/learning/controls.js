@@ -1,6 +1,6 @@
 // The controls of training, data and network: what they show, and what happens when they are used.
 
-import {$} from "../shared/elements.js";
+import {$, listen} from "../shared/elements.js";
 import {word} from "../shared/glossary.js";
 import {numberFrom} from "../shared/numbers.js";
 import {listenToRate, showRate} from "../shared/rate.js";
@@ -57,7 +57,7 @@ export function makeControls(presses) {
     for (const id of ["noise", "size", "again"]) $(id).disabled = isYours;
     for (const shape of shapes)
       shape.setAttribute("aria-pressed", shape.dataset.shape === settings.data && !experiment.byHand);
-    $("undo").disabled = !experiment.undone.length;
+    $("undo").disabled = experiment.past.isEmpty;
     if (!isFixed) {
       const layers = hidden.length === 1 ? "{{net.hidden.one}}" : "{{net.hidden}}";
       $("layer-count").replaceChildren(`${hidden.length} `, word("layers", layers));
@@ -89,7 +89,7 @@ export function makeControls(presses) {
 
   function connect() {
     const changed = (id, action) => $(id).addEventListener("change", event => action(event.target));
-    for (const [id, action] of Object.entries(presses)) $(id).addEventListener("click", action);
+    listen(presses);
     listenToRate(
       () => settings.rate,
       rate => set("rate", rate),

@@ -69,15 +69,8 @@ function drawCurves(canvas, {steps, unit, lines, now, top, height}) {
     context.lineWidth = thick;
     context.lineJoin = "round";
     context.beginPath();
-    let pen = "moveTo";
-    for (let i = 0; i <= until; i++) {
-      if (numbers[i] === null) {
-        pen = "moveTo";
-        continue;
-      }
-      context[pen](x(i), y(numbers[i]));
-      pen = "lineTo";
-    }
+    for (let i = 0; i <= until; i++)
+      if (numbers[i] !== null) context[(numbers[i - 1] ?? null) === null ? "moveTo" : "lineTo"](x(i), y(numbers[i]));
     context.stroke();
   };
   for (const {numbers, colour, dashed} of lines) {

@@ -93,7 +93,7 @@ export function makeDetails() {
   function draw() {
     const {chosen} = attention,
       {training, trained} = experiment,
-      focus = document.activeElement;
+      focus = document.activeElement ?? document.body;
     const held = place.contains(focus) ? focus.getAttribute("aria-label") : null;
     let parts;
     if (chosen.kind === "table" && clock.isRunning() && ++frames % 10) return;
@@ -123,17 +123,13 @@ export function makeDetails() {
     const inputs = INPUTS.slice(0, experiment.isCurve ? 1 : 2).join(", ");
     const last = button("{{how.last}}", () => choose({...attention.chosen, kind: "slice", slice: true}));
     const all = button("{{how.all}}", () => choose({...attention.chosen, kind: "table", table: true}));
-    return [
-      make("h2", "", "{{how.title}}"),
-      make(
-        "ol",
-        "how",
-        step("{{how.forward.name}}", "", "{{how.forward}}", {inputs}),
-        step("{{how.backward.name}}", "gradient", "{{how.backward}}", {n: experiment.training.p.length}),
-        step("{{how.step.name}}", "", "{{how.step}}"),
-      ),
-      make("p", "faint", ...partsOf("{{how.press}}", {all, last})),
+    const steps = [
+      step("{{how.forward.name}}", "", "{{how.forward}}", {inputs}),
+      step("{{how.backward.name}}", "gradient", "{{how.backward}}", {n: experiment.training.p.length}),
+      step("{{how.step.name}}", "", "{{how.step}}"),
     ];
+    const press = make("p", "faint", ...partsOf("{{how.press}}", {all, last}));
+    return [make("h2", "", "{{how.title}}"), make("ol", "how", ...steps), press];
   }
 
   // All weights with what the next step does to them.
@@ -206,29 +202,18 @@ export function makeDetails() {
     training.backward(trained);
     const figures = training.nextOf(at, settingsOfStep);
     const {layer, index, input} = experiment.lines[at] ?? {};
-    const [neuron, from] = isFixed
-      ? []
-      : [
-          [layer, index],
-          [layer - 1, input],
-        ].map(at => experiment.neuronName(...at));
-    const about = isFixed
-      ? "{{weight.parameter}}"
-      : experiment.isBias(at)
-        ? filled("{{weight.bias}}", {neuron})
-        : filled("{{weight.from}}", {from, to: neuron});
+    const ends = isFixed
+      ? {}
+      : {from: experiment.neuronName(layer - 1, input), to: experiment.neuronName(layer, index)};
+    const kind = isFixed ? "{{weight.parameter}}" : experiment.isBias(at) ? "{{weight.bias}}" : "{{weight.from}}";
     const typed = field("{{weight.name}}", figures.w, x => setWeight(at, x), "w =");
-    const says = {
-      g: gradient(figures.g),
-      size: number(NUDGE),
-      predicted: gradient(NUDGE * figures.g),
-      actual: number(experiment.nudged(at, NUDGE)),
-    };
+    const [g, predicted] = [figures.g, NUDGE * figures.g].map(gradient);
+    const says = {g, predicted, size: number(NUDGE), actual: number(experiment.nudged(at, NUDGE))};
     const lines = updateLines(optimizer, figures, settingsOfStep).map(([kind, formula, about]) =>
       make("div", "line", make("span", `code ${kind}`, formula), make("span", "faint", about)),
     );
     return [
-      head(experiment.weightName(at), about),
+      head(experiment.weightName(at), filled(kind, {...ends, neuron: ends.to})),
       make("div", "row weight", typed, make("span", "faint", "{{weight.type}}")),
       paragraph("{{weight.gradient}}", says),
       make("p", "faint lead", filled("{{weight.step}}", {optimizer})),
@@ -239,7 +224,7 @@ export function makeDetails() {
   function pointDetail(point) {
     const {training, names, loss, isFixed, isCurve} = experiment;
     const {x, y, label, test} = experiment.examples[point];
-    const own = training.program.measure(training.p, x, y, label, training.scores);
+    const own = training.program.measure[label](training.p, x, y, training.scores);
     const guess = predicted(training.scores, loss.threshold);
     const options = names.map((name, k) => {
       const text = filled("{{plane.class}}", {name});
@@ -259,11 +244,8 @@ export function makeDetails() {
       x: strong(number(own)),
       y: strong(number(y)),
     };
-    const told = isCurve
-      ? "{{point.says.curve}}"
-      : training.scores.length > 1
-        ? "{{point.says.many}}"
-        : "{{point.says}}";
+    const usual = training.scores.length > 1 ? "{{point.says.many}}" : "{{point.says}}";
+    const told = isCurve ? "{{point.says.curve}}" : usual;
     const neurons = [paragraph("{{point.neurons}}"), make("p", "faint", "{{point.press}}")];
     return [
       head(test ? "{{point.test}}" : "{{point.training}}"),

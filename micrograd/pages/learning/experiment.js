@@ -1,6 +1,7 @@
 // A network in training on points: its state, what can be changed, and how to take it back. No drawing.
 
 import {Graph} from "../shared/program.js";
+import {Past} from "../shared/state.js";
 import {filled} from "../shared/texts.js";
 import {INPUTS, inputWeight, perceptron, whole, withLoss} from "./assembly.js";
 import {flattened} from "./flat.js";
@@ -11,9 +12,19 @@ import {aroundPoints} from "./sight.js";
 import {Training} from "./training.js";
 
 const ALL = 1e9; // a batch of all points
-const MOST_UNDONE = 100;
 
 export class Experiment {
+  // What begin() makes, for the present data, network and loss.
+  /** @type {Example[]} */ examples = [];
+  /** @type {any} */ model;
+  /** @type {any} */ loss;
+  /** @type {any[]} */ withLosses = []; // the model with the loss behind it, for each label
+  /** @type {Graph[]} */ graphs = []; // of withLosses, each made when it is needed
+  /** @type {any} */ view;
+  /** @type {any} */ training;
+  /** @type {Record<string, any[]>} */ curves = {};
+  /** @type {any} */ moved = null; // what the last single step did
+
   // data: what playground.py wrote into the page
   constructor(data) {
     const own = data.model,
@@ -23,7 +34,7 @@ export class Experiment {
     this.own = own;
     this.isFixed = !!own?.piece; // a model that is not an MLP: it trains, but cannot grow
     this.classes = data.names.length;
-    this.outputs = own ? (this.isFixed ? own.piece.outputs.length : own.sizes[own.sizes.length - 1]) : 1;
+    this.outputs = own?.piece?.outputs.length ?? own?.sizes.at(-1) ?? 1;
     this.settings = {
       data: isOwnData ? "yours" : data.inputs === 1 ? "curve" : "moons",
       size: 100,
@@ -42,8 +53,10 @@ export class Experiment {
     this.activations = own ? own.activations : ["tanh", "tanh", "linear"];
     this.initial = {settings: {...this.settings}, sizes: this.sizes, activations: this.activations};
     this.ratio = 1.3; // of the plane: width over height
-    this.undone = []; // states to go back to
-    this.moved = null; // what the last single step did
+    this.past = new Past(
+      () => this.kept(),
+      kept => this.restore(kept),
+    );
   }
 
   get trained() {
@@ -83,7 +96,7 @@ export class Experiment {
     Object.assign(this.settings, this.initial.settings, state.settings);
     this.sizes = this.initial.sizes;
     this.activations = this.initial.activations;
-    this.undone = [];
+    this.past.states = [];
     if (!this.isFixed) this.rebuild(state.hidden ?? this.hidden, state.activation);
     this.drawExamples();
     if (state.points) {
@@ -107,7 +120,7 @@ export class Experiment {
     }
   }
   rebuild(hidden, activation) {
-    const last = this.activations[this.activations.length - 1];
+    const last = this.activations.at(-1);
     const before = this.activations.length > 1 ? this.activations[0] : "tanh";
     if (activation || hidden.join() !== this.hidden.join())
       this.activations = [...hidden.map(() => activation || before), last];
@@ -125,12 +138,11 @@ export class Experiment {
         [...weights.keys(), weights.length].map(input => ({layer: k + 1, index, input})),
       ),
     );
-    this.program = flattened(this.model, this.loss.classes);
-    this.graphs = new Map();
-    const steps = this.training ? this.training.steps : 0;
+    this.withLosses = this.loss.classes.map(loss => withLoss(this.model, loss));
+    this.program = flattened(this.model, this.withLosses);
+    this.graphs = [];
     this.training = new Training(this.program, weights, this.outputs);
     this.training.random.state = settings.seed;
-    this.training.steps = steps;
   }
   // The same weights and memory for another loss or activation.
   reassemble() {
@@ -159,7 +171,6 @@ export class Experiment {
   }
 
   startAgain(weights = this.isFixed ? this.own.weights : this.drawnWeights()) {
-    this.training = null;
     this.assemble(weights);
     this.clearCurves();
     this.note();
@@ -255,19 +266,16 @@ export class Experiment {
   // Adds the present to the curves; of long curves every other number is dropped.
   note() {
     const {training, curves} = this;
-    const [seen, unseen] = [this.trained, this.tested].map(list => training.judged(list, this.loss.threshold));
-    const lists = {
-      steps: training.steps,
-      loss: seen.loss,
-      testLoss: unseen.loss,
-      accuracy: seen.accuracy,
-      testAccuracy: unseen.accuracy,
-    };
-    const last = curves.steps.length - 1;
-    if (curves.steps[last] === training.steps) for (const list of Object.values(curves)) list.pop();
-    for (const [name, number] of Object.entries(lists)) curves[name].push(number);
-    if (curves.steps.length > 800)
-      for (const name of Object.keys(curves)) curves[name] = curves[name].filter((_, i) => i % 2 === 0);
+    const judged = [this.trained, this.tested].map(list => training.judged(list, this.loss.threshold));
+    const [{loss, accuracy}, {loss: testLoss, accuracy: testAccuracy}] = judged;
+    const now = {steps: training.steps, loss, testLoss, accuracy, testAccuracy};
+    const isAgain = curves.steps.at(-1) === training.steps,
+      isLong = curves.steps.length > 800;
+    for (const [name, number] of Object.entries(now)) {
+      if (isAgain) curves[name].pop();
+      if (isLong) curves[name] = curves[name].filter((_, i) => i % 2 === 0);
+      curves[name].push(number);
+    }
     this.moved = null;
   }
 
@@ -278,14 +286,7 @@ export class Experiment {
     const copies = {settings: {...settings}, training: training.kept(), curves: structuredClone(curves)};
     return {sizes, activations, examples, view, byHand, names, ...copies};
   }
-  remember() {
-    this.undone.push(this.kept());
-    if (this.undone.length > MOST_UNDONE) this.undone.shift();
-  }
-  undo() {
-    const back = this.undone.pop();
-    if (!back) return;
-    const {settings, training, ...rest} = back;
+  restore({settings, training, ...rest}) {
     Object.assign(this.settings, settings);
     Object.assign(this, rest, {moved: null});
     this.assemble(training.p);
@@ -314,20 +315,15 @@ export class Experiment {
     }
     this.sizes = sizes.map((size, k) => size + (k === layer ? by : 0));
     this.assemble(rows.flat(2));
+    this.training.steps = training.steps;
   }
   addOrRemoveLayer(by) {
-    const {sizes, activations} = this,
-      inner = this.hidden,
-      bends = activations.slice(0, -1);
-    if (by > 0) {
-      inner.push(inner.at(-1) ?? 4);
-      bends.push(bends.at(-1) ?? "tanh");
-    } else {
-      inner.pop();
-      bends.pop();
-    }
-    this.sizes = [sizes[0], ...inner, sizes[sizes.length - 1]];
-    this.activations = [...bends, activations[activations.length - 1]];
+    const {sizes, activations, hidden} = this;
+    const [inner, bends] = [hidden, activations.slice(0, -1)].map((list, k) =>
+      by > 0 ? [...list, list.at(-1) ?? [4, "tanh"][k]] : list.slice(0, -1),
+    );
+    this.sizes = [sizes[0], ...inner, sizes.at(-1)];
+    this.activations = [...bends, activations.at(-1)];
     this.startAgain();
   }
 
@@ -336,13 +332,10 @@ export class Experiment {
   // The graph of a point with its loss, all data and all gradients.
   flow(index) {
     const {x, y, label} = this.examples[index];
-    if (!this.graphs.has(label)) {
-      const joined = withLoss(this.model, this.loss.classes[label]);
-      this.graphs.set(label, {...joined, graph: new Graph(joined.graph)});
-    }
-    const {graph, inputs, parameters} = this.graphs.get(label),
+    const {inputs, parameters, graph: recorded} = this.withLosses[label];
+    const graph = (this.graphs[label] ??= new Graph(recorded)),
       leaves = new Map(graph.leaves);
-    [x, y].forEach((number, k) => leaves.set(inputs[k], number));
+    inputs.forEach((node, k) => leaves.set(node, [x, y][k]));
     parameters.forEach((node, k) => leaves.set(node, this.training.p[k]));
     const d = graph.forward(leaves),
       g = graph.backward(d);

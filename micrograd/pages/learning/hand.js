@@ -53,7 +53,7 @@ export function makeHand(geometry) {
     if (!held.isMoving) {
       held.isMoving = true;
       canvas.setPointerCapture(event.pointerId);
-      experiment.remember();
+      experiment.past.remember();
     }
     movePoint(held.point, ...geometry().at(left, top).map(rounded));
   });

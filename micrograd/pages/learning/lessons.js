@@ -69,21 +69,11 @@ export function makeLessons() {
 
   const text = part => TOLD[`${lesson}.${at + 1}.${part}`] ?? TOLD[`${lesson}.${part}`];
   const figures = () => {
-    const {
-      curves,
-      training,
-      settings,
-      loss: {targets},
-    } = experiment;
+    const {curves, training, settings} = experiment;
     const [loss, test] = [curves.loss, curves.testLoss].map(list => decimals(list.at(-1)));
-    return {
-      loss,
-      test,
-      share: percent(curves.accuracy.at(-1)),
-      w: number(training.p[0]),
-      rate: settings.rate,
-      targets: targets.map(number).join(" {{lesson.or}} "),
-    };
+    const [share, w] = [percent(curves.accuracy.at(-1)), number(training.p[0])];
+    const targets = experiment.loss.targets.map(number).join(" {{lesson.or}} ");
+    return {loss, test, share, w, rate: settings.rate, targets};
   };
   const train = count => {
     for (let i = 0; i < count; i++) experiment.step();
@@ -154,20 +144,19 @@ export function makeLessons() {
   // Back to what there was before the lesson.
   function leave() {
     if (!before) return;
-    const {kept, undone} = before;
-    before = null;
     $("lesson").hidden = true;
     showTeaching(false);
     $("sentence").hidden = false;
     $("lessons").value = "";
     wait(false);
-    experiment.undone = [...undone, kept];
-    experiment.undo();
+    experiment.past.states = before.states;
+    experiment.restore(before.kept);
+    before = null;
     showOther();
   }
 
   function start(name) {
-    before ??= {kept: experiment.kept(), undone: experiment.undone};
+    before ??= {kept: experiment.kept(), states: experiment.past.states};
     $("lessons").value = lesson = name;
     at = 0;
     ask();

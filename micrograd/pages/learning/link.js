@@ -1,7 +1,7 @@
 // The state of training as names and texts for its address, #data=moons&rate=0.3. What is not as it should be
 // in an address is left out. Pure.
 
-import {readAddress} from "../shared/address.js";
+import {readAddress} from "../shared/state.js";
 import {numberFrom, unpacked} from "../shared/numbers.js";
 
 const inRange =

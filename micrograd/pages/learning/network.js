@@ -1,6 +1,6 @@
 // The network: columns of neurons, each with a small map of what it sees, and lines for the weights.
 
-import {$, make, press, strong} from "../shared/elements.js";
+import {$, button, make, press, strong} from "../shared/elements.js";
 import {rough, shareOf} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
 import {INPUTS} from "./assembly.js";
@@ -19,7 +19,8 @@ const isSame = (a, b) => a.layer === b.layer && a.index === b.index && a.input =
 //   onPoint(layer, index)        a neuron is pointed at; or none, if the layer is null
 //   onLine(layer, index, input)  a line was pressed
 //   onSize(layer, change)        neurons are to be added to a layer, or removed; null: no such buttons
-export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = null}) {
+/** @param {any} place @param {Record<string, any>} listeners */
+export function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
   const drawing = make("svg", {role: "img"});
   let shape = "",
     buttons = [],
@@ -32,28 +33,15 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = n
       const name = called(layer, index),
         point = () => onPoint(layer, index),
         leave = () => onPoint(null, index);
-      return make(
-        "button",
-        {
-          class: "neuron",
-          "aria-label": name,
-          title: name,
-          click: () => onNeuron(layer, index),
-          pointerenter: point,
-          pointerleave: leave,
-          focus: point,
-          blur: leave,
-        },
-        ...(layer ? [] : [make("i")]),
-        make("canvas", {width: 30, height: 30}),
-        make("span"),
-      );
+      const listeners = {pointerenter: point, pointerleave: leave, focus: point, blur: leave};
+      const about = {class: "neuron", "aria-label": name, title: name, click: () => onNeuron(layer, index)};
+      const inside = [...(layer ? [] : [make("i")]), make("canvas", {width: 30, height: 30}), make("span")];
+      return make("button", {...about, ...listeners}, ...inside);
     };
     const change = (layer, by, text, isMost, title) => {
       const name = filled(title, {n: layer});
-      const made = make("button", {title: name, "aria-label": name, click: () => onSize(layer, by)}, text);
-      made.disabled = isMost;
-      return made;
+      const made = button(text, () => onSize(layer, by), name);
+      return Object.assign(made, {title: name, disabled: isMost});
     };
     const head = (size, layer) => {
       if (layer === 0) return ["{{net.inputs}}"];
@@ -67,11 +55,9 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = n
     };
     buttons = sizes.map((size, layer) => Array.from({length: size}, (_, i) => neuron(layer, i)));
     heads = sizes.map((size, layer) => make("div", "layer-head", ...head(size, layer)));
-    lines = buttons
-      .slice(1)
-      .flatMap((neurons, k) =>
-        neurons.flatMap((_, index) => buttons[k].map((_, input) => lineOf({layer: k + 1, index, input}))),
-      );
+    const linesTo = (neurons, layer) =>
+      neurons.flatMap((_, index) => (buttons[layer - 1] ?? []).map((_, input) => lineOf({layer, index, input})));
+    lines = buttons.flatMap(linesTo);
     onPoint(null); // the neuron pointed at is gone
     drawing.replaceChildren(...lines.map(({group}) => group), make("g"));
     place.replaceChildren(drawing, ...buttons.flat(), ...heads);
@@ -79,8 +65,8 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = n
 
   // Its colour, a thin line over it that shows the one pointed at, and room for the pointer around it.
   function lineOf(weight) {
-    const press = onLine && {click: () => onLine(weight.layer, weight.index, weight.input)};
-    const paths = [make("path"), ...(onLine ? [make("path", "over"), make("path", {class: "reach", ...press})] : [])];
+    const click = () => onLine(weight.layer, weight.index, weight.input);
+    const paths = [make("path"), ...(onLine ? [make("path", "over"), make("path", {class: "reach", click})] : [])];
     return {...weight, paths, group: make("g", onLine ? "line" : "", ...paths), from: [0, 0], to: [0, 0]};
   }
 
@@ -113,10 +99,8 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = n
       const weight = number(layer, index, input) / most,
         size = shareOf(weight, 1);
       const isChosen = chosen && isSame(chosen, line);
-      const isNear =
-        chosen &&
-        chosen.input === undefined &&
-        chosen.index === (chosen.layer === layer ? index : chosen.layer === layer - 1 ? input : NaN);
+      const ends = {[layer]: index, [layer - 1]: input}; // the neurons that it joins
+      const isNear = chosen && chosen.input === undefined && chosen.index === ends[chosen.layer];
       line.from = [x(layer - 1) + side / 2, y(layer - 1, input)];
       line.to = [x(layer) - side / 2, y(layer, index)];
       const hue = isGradient ? "gradient" : weight < 0 ? "negative" : "positive";
@@ -136,32 +120,27 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = n
       const isOuter = layer === 0 || layer === sizes.length - 1;
       heads[layer].style.top = `${isOuter ? Math.max(2, y(layer, 0) - side / 2 - 24) : 2}px`;
       for (let i = 0; i < size; i++) {
-        const button = buttons[layer][i],
+        const own = buttons[layer][i],
           image = map(layer, i);
-        Object.assign(button.style, {
+        Object.assign(own.style, {
           left: `${x(layer) - side / 2}px`,
           top: `${y(layer, i) - side / 2}px`,
           width: `${side}px`,
           height: `${side}px`,
         });
-        button.classList.toggle(
-          "chosen",
-          !!chosen && chosen.layer === layer && chosen.index === i && chosen.input === undefined,
-        );
-        if (image && button.image !== image) {
-          button.image = image;
-          const small = button.querySelector("canvas").getContext("2d");
+        own.classList.toggle("chosen", !!chosen && isSame(chosen, {layer, index: i, input: undefined}));
+        if (image && own.image !== image) {
+          own.image = image;
+          const small = own.querySelector("canvas").getContext("2d");
           small.clearRect(0, 0, 30, 30);
           stretch(small, image, 0, 0, 30, 30);
         }
-        button.classList.toggle("plain", !image);
-        if (layer === 0) button.firstChild.textContent = INPUTS[i] ?? `x${i + 1}`;
+        own.classList.toggle("plain", !image);
+        if (layer === 0) own.firstChild.textContent = INPUTS[i] ?? `x${i + 1}`;
         const parts = below(layer, i);
-        button.lastChild.replaceChildren(...parts.map(({text, kind}) => make("span", kind, text)));
-        button.setAttribute(
-          "aria-label",
-          [called(layer, i), ...parts.map(({text, kind}) => filled(SAID[kind], {x: text}))].join(", "),
-        );
+        own.lastChild.replaceChildren(...parts.map(({text, kind}) => make("span", kind, text)));
+        const said = parts.map(({text, kind}) => filled(SAID[kind], {x: text}));
+        own.setAttribute("aria-label", [called(layer, i), ...said].join(", "));
       }
     });
   }
@@ -179,6 +158,7 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = n
         from[0] + at * (to[0] - from[0]),
         from[1] + at * at * (3 - 2 * at) * (to[1] - from[1]), // nearly on the curve
       ]);
+      /** @param {number[]} place */
       const isFree = ([x, y]) =>
         x - half > from[0] &&
         x + half < to[0] &&

@@ -57,12 +57,8 @@ export function makePictures(network) {
       }),
     );
     let k = 0;
-    return [
-      inputs,
-      ...sizes
-        .slice(1)
-        .map((size, layer) => Array.from({length: size}, () => mapOf(outputs[k++], FEW, rows, activations[layer]))),
-    ];
+    const seen = (size, layer) => Array.from({length: size}, () => mapOf(outputs[k++], FEW, rows, activations[layer]));
+    return [inputs, ...sizes.slice(1).map(seen)];
   }
 
   // What a neuron sees, large.
@@ -74,16 +70,13 @@ export function makePictures(network) {
 
   function drawBothCurves() {
     const {curves, tested} = experiment,
-      {steps} = curves,
-      now = steps.length - 1,
-      both = "{{curve.test}}";
-    for (const [id, main, test] of [
-      ["loss", "loss", "testLoss"],
-      ["accuracy", "accuracy", "testAccuracy"],
-    ]) {
-      const other = tested.length ? curves[test] : null;
-      showCurve(id, {steps, unit: "{{curve.step}}", main: curves[main], other, now, height: 112, both});
-    }
+      {steps, loss, testLoss, accuracy, testAccuracy} = curves;
+    const show = (id, main, test) => {
+      const about = {unit: "{{curve.step}}", now: steps.length - 1, height: 112, both: "{{curve.test}}"};
+      showCurve(id, {steps, main, other: tested.length ? test : null, ...about});
+    };
+    show("loss", loss, testLoss);
+    show("accuracy", accuracy, testAccuracy);
     $("key").hidden = !tested.length;
   }
 
@@ -114,7 +107,7 @@ export function makePictures(network) {
         return parts;
       },
       chosen: {weight: experiment.lines[chosen.weight], neuron: chosen.neuron}[chosen.kind] ?? null,
-      marked: experiment.lines[moved?.weight],
+      marked: moved && experiment.lines[moved.weight],
       moves: moved && !isGradient ? (layer, i, j) => moveOf(moved.weights, model.layers[layer - 1][i].first + j) : null,
     });
     $("about").textContent = isGradient ? thickest(true, most) : "{{net.maps}}";

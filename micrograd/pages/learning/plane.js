@@ -74,7 +74,7 @@ function traceZero(context, surface, width, height, place) {
       if (b > 0 !== c > 0) points.push([x + 1, y + b / (b - c)]);
       if (d > 0 !== c > 0) points.push([x + d / (d - c), y + 1]);
       if (a > 0 !== d > 0) points.push([x, y + a / (a - d)]);
-      if (points.length === 4 && a + b + c + d > 0 === a > 0) points.push(points.shift());
+      if (points.length === 4 && a + b + c + d > 0 === a > 0) points.unshift(...points.splice(1));
       points.forEach((p, k) => context[k % 2 ? "lineTo" : "moveTo"](...place(...p)));
     }
   }
@@ -117,6 +117,7 @@ export const captionOf = (name, isCurve = false) =>
 //   points     [{x, y, label, test}]; chosen: the index of the one to mark
 //   truth      a polyline of the boundary that generated the points, or null
 //   curve      instead of classes, a polyline of what the model predicts
+/** @param {any} canvas @param {any} about */
 export function drawPlane(canvas, {grid, inside, low, high, ratio, points, chosen = -1, truth = null, curve = null}) {
   const margin = {left: 30, right: 4, top: 4, bottom: 20};
   // In a frame that is not displayed yet the width is 0.

@@ -8,10 +8,8 @@ const MODULES = {relu: "torch.nn.ReLU()", tanh: "torch.nn.Tanh()", sigmoid: "tor
 // A list as Python code, in lines that are not too long.
 function listed(list) {
   const text = JSON.stringify(list).replaceAll(",", ", ");
-  return text
-    .match(new RegExp(`.{1,${WIDEST}}(?: |$)`, "g"))
-    .map(line => line.trimEnd())
-    .join("\n    ");
+  const lines = text.match(new RegExp(`.{1,${WIDEST}}(?: |$)`, "g")) ?? [];
+  return lines.map(line => line.trimEnd()).join("\n    ");
 }
 
 // Names in single braces that the page does not know stay.

@@ -8,25 +8,12 @@ import {experiment} from "./state.js";
 export function say() {
   const {curves, training, examples, isCurve} = experiment,
     share = curves.accuracy.at(-1);
-  write(
-    $("figures"),
-    share === null
-      ? []
-      : [
-          [
-            filled(isCurve ? "{{train.figures.curve}}" : "{{train.figures}}", {
-              n: training.steps,
-              loss: decimals(curves.loss.at(-1)),
-              share: percent(share),
-            }),
-          ],
-        ],
-  );
+  const now = {n: training.steps, loss: decimals(curves.loss.at(-1)), share: percent(share)};
+  const figures = filled(isCurve ? "{{train.figures.curve}}" : "{{train.figures}}", now);
+  write($("figures"), share === null ? [] : [[figures]]);
   write($("said"), whatNow());
-  $("boundary").setAttribute(
-    "aria-label",
-    filled(isCurve ? "{{plane.says.curve}}" : "{{plane.says}}", {n: examples.length, share: percent(share)}),
-  );
+  const plane = filled(isCurve ? "{{plane.says.curve}}" : "{{plane.says}}", {...now, n: examples.length});
+  $("boundary").setAttribute("aria-label", plane);
 }
 
 // Replaces what a place says, if it is something new: a list of [text, kind].
@@ -49,11 +36,8 @@ function whatNow() {
 }
 
 function whatMoved() {
-  const {
-    moved: {weight, before, after, gradient, losses, isPlain},
-    settings,
-    isFixed,
-  } = experiment;
+  const {settings, isFixed} = experiment,
+    {weight, before, after, gradient, losses, isPlain} = experiment.moved;
   const [from, to] = losses.map(decimals),
     way = losses[1] < losses[0] ? "{{train.fell}}" : "{{train.rose}}";
   const loss = filled(from === to ? "{{train.still}}" : way, {from, to});

@@ -53,7 +53,7 @@ function stillThere({point, neuron, weight, ...rest}) {
   };
 }
 export function change(what) {
-  experiment.remember();
+  experiment.past.remember();
   what();
   experiment.note();
   showAgain();
@@ -65,7 +65,7 @@ export function showAgain() {
 export function undo() {
   if (attention.asking) return;
   clock.pause();
-  experiment.undo();
+  experiment.past.undo();
   showAgain();
 }
 export const setWeight = (place, number) => change(() => (experiment.training.p[place] = number));
@@ -91,7 +91,7 @@ function canTrain() {
 export function train() {
   if (clock.isRunning()) return clock.pause();
   if (!canTrain()) return;
-  experiment.remember();
+  experiment.past.remember();
   experiment.moved = null;
   clock.start();
   panels.controls();
@@ -99,7 +99,7 @@ export function train() {
 export function oneStep() {
   clock.pause();
   if (!canTrain()) return;
-  experiment.remember();
+  experiment.past.remember();
   experiment.stepAndTell();
   $("undo").disabled = false;
   ask();

@@ -55,7 +55,7 @@ export class Training {
     G.fill(0);
     for (let i = examples.length - 1; i >= 0; i--) {
       const {x, y, label} = examples[i];
-      program.learn(p, G, x, y, label, each);
+      program.learn[label](p, G, x, y, each);
     }
   }
 
@@ -85,7 +85,7 @@ export class Training {
     let loss = 0,
       right = 0;
     for (const {x, y, label} of examples) {
-      loss += this.program.measure(this.p, x, y, label, this.scores);
+      loss += this.program.measure[label](this.p, x, y, this.scores);
       right += Number(predicted(this.scores, threshold) === label);
     }
     return {loss: loss / examples.length, accuracy: right / examples.length};

@@ -3,9 +3,45 @@
 import {move, optimizerOf} from "../learning/optimizers.js";
 import {Random} from "../learning/random.js";
 import {unpacked} from "../shared/numbers.js";
-import {operationOf, run} from "./table.js";
+import {built, functionText} from "../shared/program.js";
+
+const folded = join => (m, t, i, n) => {
+  let found = m[t[i]];
+  for (let k = i + 1; k < i + n; k++) found = join(found, m[t[k]]);
+  return found;
+};
+// What operations make of the n operands from place i of the table t on, in the memory m.
+const SEVERAL = {
+  copy: (m, t, i) => m[t[i]],
+  dot: (m, t, i, n) => {
+    let sum = 0;
+    for (let k = i, end = i + (n >> 1), other = end; k < end; k++, other++) sum += m[t[k]] * m[t[other]];
+    return sum;
+  },
+  sum: folded((a, b) => a + b),
+  largest: folded(Math.max),
+  smallest: folded(Math.min),
+  take: (m, t, i) => m[t[i + 1 + m[t[i]]]],
+  // A row of a table receives from every position whose index it is.
+  scatter: (m, t, i, n) => {
+    const half = (n - 1) >> 1,
+      row = m[t[i + n - 1]];
+    let sum = 0;
+    for (let k = i; k < i + half; k++) if (m[t[k]] === row) sum += m[t[k + half]];
+    return sum;
+  },
+};
+// The function of an operation of two operands, or of a choice between two others: "where <".
+function writtenOut(name) {
+  const [op, comparison] = name.split(" ");
+  return built(functionText(comparison ? [op, [comparison, "x0", "x1"], "x2", "x3"] : [op, "x0", "x1"]));
+}
 
 export class Model {
+  time = 0; // the steps that the optimizer has counted
+  taken = 0; // the steps taken on this page
+  /** @type {Record<string, Float64Array>} */ kept = {}; // what the optimizer remembers
+
   constructor(given) {
     const {size, ops, constants, optimizer} = given;
     this.given = given;
@@ -16,7 +52,7 @@ export class Model {
     const Kind = size < 65536 ? Uint16Array : Uint32Array;
     // One kind of array for all tables, so that the interpreter is compiled for it.
     this.tables = given.tables.map(text => Int32Array.from(unpacked(text, Kind)));
-    this.operations = ops.map(operationOf);
+    this.operations = ops.map(name => SEVERAL[name] ?? writtenOut(name));
     this.memory = new Float64Array(size);
     for (const [slot, x] of constants) this.memory[slot] = Number(x);
     this.weights = this.memory.subarray(0, this.count); // they come first, then the inputs
@@ -41,8 +77,8 @@ export class Model {
     this.kept = {};
     for (const [name, text] of Object.entries(optimizer.kept))
       this.kept[name] = isFresh ? new Float64Array(this.count) : unpacked(text, Float64Array);
-    this.time = isFresh ? 0 : optimizer.step; // the steps that the optimizer has counted
-    this.taken = 0; // the steps taken on this page
+    this.time = isFresh ? 0 : optimizer.step;
+    this.taken = 0;
   }
 
   // The input: the token before each position, the one that follows, and the weight of the position in the loss.
@@ -55,11 +91,21 @@ export class Model {
     }
   }
   forward() {
-    run(this.tables[0], this.operations, this.memory);
+    this.run(this.tables[0]);
     return this.memory[this.given.loss];
   }
   backward() {
-    run(this.tables[1], this.operations, this.memory);
+    this.run(this.tables[1]);
+  }
+  // Each instruction is the number of its operation, where its result goes, how many operands it has, and where they
+  // are. Those of the derivatives are like all others: they were recorded from the closures of the engine.
+  run(table) {
+    const {operations, memory} = this;
+    for (let i = 0; i < table.length; ) {
+      const count = table[i + 2];
+      memory[table[i + 1]] = operations[table[i]](memory, table, i + 3, count);
+      i += 3 + count;
+    }
   }
 
   // The instruction that computes a number: its operation, and where its operands are.

@@ -108,6 +108,9 @@ function bars(all, room) {
 }
 
 export class Stage extends Pane {
+  /** @type {any[]} */ about = [];
+  row = ROW;
+
   /** @param {any} svg @param {any} options */
   constructor(svg, {map = null, isDown = () => false, heights = () => [Infinity], ...callbacks}) {
     super(svg, map);

@@ -26,5 +26,10 @@ export const button = (text, click, name = "") => make("button", name ? {click, 
 // A row of a table, with cells of texts or elements; `kind` is td, or th for a row of headings.
 export const row = (cells, kind = "td") => make("tr", "", ...cells.map(cell => make(kind, "", cell)));
 
+// Listens to elements: what each does, by its id.
+export function listen(actions, event = "click") {
+  for (const [id, action] of Object.entries(actions)) $(id).addEventListener(event, action);
+}
+
 // Says which switch is on.
 export const press = (id, isOn) => $(id).setAttribute("aria-pressed", isOn);

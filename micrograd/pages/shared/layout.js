@@ -15,6 +15,7 @@ import {round} from "./numbers.js";
 // height of so many of them, else its cards stand beside each other. An arrow to a later line ends
 // where its line ends, and goes on where that one begins. Returns the centres {x, y} of the cards, the
 // points of each arrow, the gap, the size of it all, and the places {x, y, item} where arrows go on.
+/** @param {any[]} items @param {any[]} arrows @param {any} about */
 export function layered(
   items,
   arrows,
@@ -24,6 +25,7 @@ export function layered(
   // Boxes can lead to each other in a circle: such an arrow is turned for the layout.
   const edges = arrows.map(({from, to}) => (from < to ? [from, to] : [to, from]));
   const rank = ranks(items.length, edges);
+  /** @type {any[]} */
   const cells = sizes.map(([depth, size], i) => ({rank: rank[i], group: groups[i], size, depth, links: [], next: []}));
   const passing = new Map(); // the dummies
   const routes = edges.map(([a, b], k) => {
@@ -68,6 +70,7 @@ export function layered(
       const [left, right] = [along - depth / 2, along + depth / 2];
       const [first, last] = [n === 0, n === route.length - 1];
       const y = across + (first ? offsets[0] : last ? offsets[1] : 0);
+      /** @type {any[]} */
       const found = dummy ? [at(r, begin[r], y), at(r, end[r], y)] : [at(r, first ? right : left, y)];
       // past the cards that stand in one row with it
       const reach = key => (shared[key] ? INNER : 0);
@@ -138,6 +141,7 @@ function planned(cells, rows, {gaps, room, beside, lines}) {
   const deep = columns.map(column => Math.max(0, ...column.map(k => slots[k].depth)));
   const width = count > 1 && count < Infinity ? long - LEAD - TAIL : long;
   const lined = gap => {
+    /** @type {any[]} */
     const line = [0];
     let length = deep[0];
     for (let r = 1; r < deep.length; r++) {
@@ -151,6 +155,7 @@ function planned(cells, rows, {gaps, room, beside, lines}) {
   const suits = gap => (count === Infinity ? total(gap) <= long : lined(gap).at(-1) < count);
   const between = gaps.find(suits) ?? gaps[gaps.length - 1];
   const line = lined(between);
+  /** @type {number[][]} */
   const [begin, end] = [[], []];
   const inset = line.at(-1) ? LEAD : 0;
   deep.forEach((depth, r) => {
@@ -207,7 +212,8 @@ function slotted(cells, row, beside, limit) {
   for (let n = 1; ; n++) {
     /** @type {any[]} */
     const slots = [];
-    let last = null;
+    /** @type {any} */
+    let last;
     for (const i of row)
       if (cells[i].dummy) slots.push({cells: [i]});
       else if (last?.cells.length < n) last.cells.push(i);
@@ -235,8 +241,9 @@ const portOffset = (k, n, size) => (k - (n - 1) / 2) * Math.min(26, size / n);
 // The rank of each item: one more than the largest rank of its operands; and what has no operands
 // moves up to what uses it.
 function ranks(count, edges) {
-  const rank = new Array(count).fill(0),
-    from = Array.from({length: count}, () => []);
+  const rank = new Array(count).fill(0);
+  /** @type {any[][]} */
+  const from = rank.map(() => []);
   for (const [a, b] of edges) from[b].push(a);
   for (let i = 0; i < count; i++) for (const a of from[i]) rank[i] = Math.max(rank[i], rank[a] + 1);
   const nearest = new Array(count).fill(Infinity);
@@ -248,6 +255,7 @@ function ranks(count, edges) {
 // from the results back reaches them, so operands keep their order; then each cell moves to the
 // average of its neighbours, forwards and backwards, and the best order is kept.
 function ordered(cells) {
+  /** @type {any[][]} */
   const rows = Array.from({length: 1 + Math.max(0, ...cells.map(cell => cell.rank))}, () => []);
   const seen = new Set(),
     path = cells.map((_, i) => i).filter(i => !cells[i].next.length);
@@ -373,6 +381,7 @@ export function curve(points, down) {
 // covers none of the rectangles {left, top, right, bottom}, else the one at which it covers least.
 // `lean` is how far beside the curve it is tried first, in heights of the label.
 export function freePlace(points, {width, height}, taken, lean = 0) {
+  /** @type {any} */
   let best = null;
   let least = Infinity;
   const beside = [lean, 1.4 * lean, 0, -0.6, 0.6, -1.1, 1.1].map(dy => [0, dy]);

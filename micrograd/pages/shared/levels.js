@@ -15,6 +15,7 @@ export class Levels {
     this.boxes = boxes;
     this.boxOf = boxOf;
     this.depth = [];
+    /** @type {number[][]} */
     this.inner = boxes.map(() => []); // the boxes in each box itself
     boxes.forEach(({parent}, j) => {
       this.depth[j] = parent < 0 ? 0 : this.depth[parent] + 1;

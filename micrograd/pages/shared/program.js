@@ -1,4 +1,4 @@
-// Graphs that a page can run: the rules that pieces.py recorded, turned into functions.
+// Recorded programs that a page can run: the rules that pieces.py recorded, turned into functions.
 //
 // A formula is a number, a name (x0, x1, ...: data of the operands; y: data of the node; g: its
 // gradient) or a list [operation, formula, ...]. There is no derivative rule here: what a closure
@@ -47,6 +47,11 @@ export function built(text) {
   return window.justBuilt;
 }
 
+// A formula as the text of a function, for an instruction whose operands x0, x1, ... are in the memory m at the places
+// t[i], t[i + 1], ...; y and g as above.
+const inMemory = name => (/^x\d+$/.test(name) ? `m[t[i + ${name.slice(1)}]]` : name);
+export const functionText = formula => `(m, t, i, y, g) => ${expression(formula, inMemory)}`;
+
 // A recorded graph. `nodes[i]` is [rule, operand, operand, ...], with rule -1 for a leaf; `d` and `g`
 // are arrays with the data and the gradient of each node, which the caller keeps.
 export class Graph {
@@ -55,11 +60,9 @@ export class Graph {
     this.nodes = nodes;
     this.root = nodes.length - 1;
     this.leaves = new Map(Object.entries(leaves).map(([i, x]) => [+i, Number(x)]));
-    const name = text => (/^x\d+$/.test(text) ? `d[n[${+text.slice(1) + 1}]]` : text);
     const texts = rules.map(({forward, shares}) => {
-      const data = forward === null ? "null" : `(d, n) => ${expression(forward, name)}`;
-      const parts = shares.map(share => `(d, n, y, g) => ${expression(share, name)}`);
-      return `{forward: ${data}, shares: [${parts.join(", ")}]}`;
+      const data = forward === null ? "null" : functionText(forward);
+      return `{forward: ${data}, shares: [${shares.map(functionText)}]}`;
     });
     this.functions = built(`[${texts.join(",\n")}]`);
   }
@@ -84,13 +87,13 @@ export class Graph {
   // The data of a result from the data of its operands.
   data(i, d) {
     const forward = this.functions[this.nodes[i][0]].forward;
-    return forward ? forward(d, this.nodes[i]) : this.leaves.get(i);
+    return forward ? forward(d, this.nodes[i], 1) : this.leaves.get(i);
   }
 
   // What the closure of node i contributes to the gradient of its operand number k, for the gradient
   // of node i or another upstream gradient.
   share(i, k, d, g, upstream = g[i]) {
-    return this.functions[this.nodes[i][0]].shares[k](d, this.nodes[i], d[i], upstream);
+    return this.functions[this.nodes[i][0]].shares[k](d, this.nodes[i], 1, d[i], upstream);
   }
 
   // d (node i) / d (its operand number k): the contribution for an upstream gradient of 1.

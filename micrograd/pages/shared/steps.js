@@ -74,15 +74,15 @@ export class Steps {
       const {phase, item, nodes} = this.list[k],
         tell = k === at;
       if (phase === "forward")
-        for (const i of nodes) {
-          known[i] = 1;
-          if (tell) changes.push({kind: "data", node: i, to: d[i]});
+        for (const node of nodes) {
+          known[node] = 1;
+          if (tell) changes.push({node});
         }
       if (phase === "seed") {
         for (let i = 0; i < n; i++) if (!graph.isLeaf(i)) g[i] = seeded[i] = done[i] = 0;
         g[graph.root] = graph.isLeaf(graph.root) ? g[graph.root] + 1 : 1;
         seeded[graph.root] = 1;
-        if (tell) changes.push({kind: "seed", node: graph.root, to: 1});
+        if (tell) changes.push({node: graph.root});
       }
       if (phase === "backward")
         for (const i of nodes) {
@@ -94,19 +94,11 @@ export class Steps {
               before = g[operand];
             const share = wrong ? upstream : graph.share(i, j, d, g, upstream);
             g[operand] = this.mistake === "assign" ? share : before + share;
-            if (tell && this.view.itemOf[operand] !== item)
-              changes.push({
-                kind: "grad",
-                giver: i,
-                edge: j,
-                node: operand,
-                share,
-                upstream,
-                before,
-                after: g[operand],
-                first: !seeded[operand],
-                local: wrong ? 1 : graph.localDerivative(i, j, d),
-              });
+            if (tell && this.view.itemOf[operand] !== item) {
+              const local = wrong ? 1 : graph.localDerivative(i, j, d);
+              const sum = {before, after: g[operand], first: !seeded[operand]};
+              changes.push({giver: i, edge: j, node: operand, local, upstream, share, ...sum});
+            }
             seeded[operand] = 1;
           }
         }
@@ -141,6 +133,7 @@ export class Steps {
 // The operations, operands first. An item runs as far as it can before another one goes on, also if items
 // lead to each other in a circle.
 function inRuns({nodes}, {items, itemOf}) {
+  /** @type {any} */
   const ready = new Map([...items.keys()].map(name => [name, []]));
   const users = nodes.map(() => []);
   const waitsFor = new Int32Array(nodes.length);

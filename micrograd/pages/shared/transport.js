@@ -1,7 +1,7 @@
 // Buttons, slider, speeds and keys, the same on all pages. The left and right arrows, Home and End, and
 // space work wherever the focus is, except in text fields.
 
-import {$} from "./elements.js";
+import {$, listen} from "./elements.js";
 import {listenToKeys} from "./keys.js";
 import {filled} from "./texts.js";
 
@@ -57,7 +57,7 @@ export function makeTransport({count, show, pace}) {
     last: () => move(last()),
     play,
   };
-  for (const [id, action] of Object.entries(actions)) $(id).addEventListener("click", action);
+  listen(actions);
   $("slider").addEventListener("input", () => move(+$("slider").value));
   $("speed").addEventListener("change", () => {
     if (timer) {

@@ -90,6 +90,7 @@ function showPaths(at) {
   });
   if (count > 8) return say(make("p", "", `${head}. {{paths.many}}`));
   const lines = [];
+  /** @type {any[]} */
   const paths = [{end: picked, names: name(picked), factors: []}];
   while (paths.length && lines.length < 9) {
     const {end, names, factors} = paths.pop();

@@ -1,7 +1,7 @@
 // The formula and its meaning, words, the legend, and a tour.
 
 import {Stage} from "../shared/cards.js";
-import {$, make} from "../shared/elements.js";
+import {$, listen, make} from "../shared/elements.js";
 import {formulaOf, written} from "../shared/formula.js";
 import {termOf} from "../shared/glossary.js";
 import {number} from "../shared/numbers.js";
@@ -96,8 +96,7 @@ let stop = -1;
 let before = 0; // the step at which it began
 
 export function makeTour() {
-  $("tourNext").addEventListener("click", () => showTour(stop + 1));
-  $("tourEnd").addEventListener("click", () => showTour(TOUR.length));
+  listen({tourNext: () => showTour(stop + 1), tourEnd: () => showTour(TOUR.length)});
 }
 
 export function showTour(at) {

@@ -1,9 +1,9 @@
 // Mistakes that programmers make, and an example graph on which each of them shows.
 
-import {$, make, row} from "../shared/elements.js";
+import {$, listen, make, row} from "../shared/elements.js";
 import {number} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
-import {given, loaded, page, recompute, remember, show} from "./state.js";
+import {given, loaded, page, past, recompute, show} from "./state.js";
 
 // Those that steps.js can make: the names by key, and why by key.why.
 export const MISTAKES = JSON.parse("{{mistake.*}}");
@@ -19,25 +19,26 @@ export function defaultVictim() {
 
 export function makeMistakes() {
   const toggle = key => {
-    remember("mistake");
+    past.remember();
     Object.assign(page, {mistake: page.mistake === key ? "" : key, victim: defaultVictim()});
     recompute();
   };
   for (const key of ["assign", "order", "twice", "local"])
     $("switches").append(make("button", {"data-mistake": key, click: () => toggle(key)}, MISTAKES[key]));
-  $("toExample").addEventListener("click", () => {
-    remember("example");
+  const toExample = () => {
+    past.remember();
     show(loaded(given.example));
     page.victim = defaultVictim();
     recompute();
     page.transport.goTo(page.model.steps.count - 1);
-  });
-  $("toOwn").addEventListener("click", () => {
-    remember("own");
+  };
+  const toOwn = () => {
+    past.remember();
     page.mistake = "";
     show(page.own);
     page.transport.goTo(0);
-  });
+  };
+  listen({toExample, toOwn});
 }
 
 export function showMistake({at}) {

@@ -1,6 +1,6 @@
 // What one can send: the state of the page in its address, and the picture as a file.
 
-import {readAddress, writeAddress} from "../shared/address.js";
+import {readAddress, writeAddress} from "../shared/state.js";
 import {make} from "../shared/elements.js";
 import {numberFrom} from "../shared/numbers.js";
 import {rateFrom} from "../shared/rate.js";

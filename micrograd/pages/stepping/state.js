@@ -5,6 +5,7 @@ import {$} from "../shared/elements.js";
 import {namesOf} from "../shared/formula.js";
 import {Levels, MOST_AT_ONCE} from "../shared/levels.js";
 import {Graph} from "../shared/program.js";
+import {Past} from "../shared/state.js";
 import {Steps} from "../shared/steps.js";
 
 export const MOST_CARDS = 40;
@@ -17,7 +18,6 @@ export const RATE = 0.1; // the learning rate at first
 
 // What a link begins with.
 const fresh = () => ({
-  past: [], // what Undo goes back to
   open: new Set(), // boxes
   mistake: "",
   victim: -1, // the node whose local derivative is wrong
@@ -43,11 +43,7 @@ export const page = {
 };
 
 // The functions that draw another graph, and other boxes of it. (Another step is drawn by the transport.)
-/** @type {{graph: (() => void)[], boxes: (() => void)[]}} */
-export const panels = {graph: [], boxes: []};
-
-// What Undo restores, apart from the numbers of the leaves.
-const KEPT = ["model", "mistake", "victim", "descent", "lesson"];
+export const panels = {graph: () => {}, boxes: () => {}};
 
 export function loaded(data) {
   const graph = new Graph(data);
@@ -115,6 +111,7 @@ function nameless(graph, {boxes, boxOf, byBox}) {
 // Takes the graph of Python as it was recorded, and nothing tried yet.
 export function beginAgain() {
   Object.assign(page, fresh(), {own: loaded(given.graph)});
+  past.states = [];
   take(page.own);
 }
 
@@ -127,13 +124,14 @@ export function take(model) {
 export function show(model = page.model) {
   if (model !== page.model) take(model);
   view();
-  for (const draw of [...panels.graph, ...panels.boxes]) draw();
+  panels.graph();
+  panels.boxes();
 }
 
 export function open(boxes) {
   page.open = boxes;
   view();
-  for (const draw of panels.boxes) draw();
+  panels.boxes();
 }
 
 export const usuallyOpen = ({levels, open}) => levels.complete(open);
@@ -169,25 +167,22 @@ export function recompute() {
 
 // ---- Changes
 
-export function remember(what) {
-  if (page.past.at(-1)?.what === what && what.startsWith("turn")) return; // one turn of a knob, many small moves
-  const kept = Object.fromEntries(KEPT.map(key => [key, page[key]]));
-  page.past.push({what, kept, numbers: new Map(page.model.numbers)});
-  if (page.past.length > 200) page.past.shift();
-}
-
-export function undo() {
-  const before = page.past.pop();
-  if (!before) return;
-  if (before.kept.model !== page.model) show(before.kept.model);
-  Object.assign(page, before.kept);
-  page.model.numbers = before.numbers;
-  recompute();
-}
+export const past = new Past(
+  () => {
+    const {model, mistake, victim, descent, lesson} = page;
+    return {numbers: new Map(model.numbers), state: {model, mistake, victim, descent, lesson}};
+  },
+  ({numbers, state}) => {
+    if (state.model !== page.model) show(state.model);
+    Object.assign(page, state);
+    page.model.numbers = numbers;
+    recompute();
+  },
+);
 
 export function setLeaf(leaf, value) {
   if (!Number.isFinite(value) || page.model.fixed[leaf]) return;
-  remember(`turn ${leaf}`);
+  past.remember(`turn ${leaf}`);
   page.model.numbers.set(leaf, value);
   page.lesson = null;
   recompute();

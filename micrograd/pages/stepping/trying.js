@@ -1,37 +1,38 @@
 // What the reader tries: turn and nudge a leaf, take a step down the gradient.
 
 import {TURNS} from "../shared/cards.js";
-import {$, make, press, strong} from "../shared/elements.js";
+import {$, listen, make, press, strong} from "../shared/elements.js";
 import {counted, inFormula, number, numberFrom, shareOf, signed, typed} from "../shared/numbers.js";
 import {listenToRate, showRate} from "../shared/rate.js";
 import {filled} from "../shared/texts.js";
 import {showFormula, withButtons} from "./meaning.js";
-import {compute, page, pick, recompute, redraw, remember, setLeaf, turn, undo} from "./state.js";
+import {compute, page, past, pick, recompute, redraw, setLeaf, turn} from "./state.js";
 import {firstFew, movingKind, waiting} from "./words.js";
 
 const MOST_LEAVES = 1000;
 
 export function listenToTools() {
-  const listen = (id, action, event = "click") => $(id).addEventListener(event, action);
-  listen("leaf", () => pickLeaf(+$("leaf").value), "change");
-  listen("value", () => setLeaf(page.picked, numberFrom($("value").value)), "input");
-  listen("value", typeTurn, "keydown");
-  listen("value", showTools, "blur");
-  listen("less", () => turn(page.picked, -1));
-  listen("more", () => turn(page.picked, 1));
-  listen("nudge", () => setNudging(!page.nudging));
-  listen("delta", () => setNudging(true, numberFrom($("delta").value)), "input");
+  listen({leaf: () => pickLeaf(+$("leaf").value)}, "change");
+  const delta = () => setNudging(true, numberFrom($("delta").value));
+  listen({value: () => setLeaf(page.picked, numberFrom($("value").value)), delta}, "input");
+  listen({value: typeTurn}, "keydown");
+  listen({value: showTools}, "blur");
   listenToRate(
     () => page.rate,
     rate => (page.rate = rate),
   );
-  listen("oneStep", oneStep);
-  listen("undo", undo);
-  listen("reset", reset);
+  listen({
+    less: () => turn(page.picked, -1),
+    more: () => turn(page.picked, 1),
+    nudge: () => setNudging(!page.nudging),
+    oneStep,
+    undo: () => past.undo(),
+    reset,
+  });
 }
 
 function reset() {
-  remember("reset");
+  past.remember();
   page.model.numbers = new Map(page.model.initial);
   Object.assign(page, {mistake: "", nudging: false, descent: [], lesson: null});
   recompute();
@@ -77,7 +78,7 @@ export function showTools() {
   $("value").title = fixed ? "{{leaf.fixed}}" : "{{leaf.turn}}";
   const fields = {value: value === undefined ? "" : typed(value), delta: typed(delta)};
   for (const [id, text] of Object.entries(fields)) if (document.activeElement !== $(id)) $(id).value = text;
-  $("undo").disabled = !page.past.length;
+  $("undo").disabled = past.isEmpty;
 }
 
 // ---- Nudge
@@ -136,7 +137,7 @@ function oneStep() {
   page.transport.pause();
   const {d} = steps;
   const g = steps.gradients();
-  remember("one step");
+  past.remember();
   const moves = moving.map(i => ({node: i, from: numbers.get(i), grad: g[i], to: numbers.get(i) - rate * g[i]}));
   for (const {node, to} of moves) numbers.set(node, to);
   compute();

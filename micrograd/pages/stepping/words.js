@@ -70,6 +70,7 @@ export function told(model, at) {
     state = steps.state(at);
   const result = model.name(graph.root),
     item = view.items.get(step.item);
+  /** @type {Told} */
   const found = {phase: step.phase, step, state, sentence: "", equation: null, chains: []};
   if (step.phase === "start") {
     found.sentence = filled(graph.isLeaf(graph.root) ? "{{say.start.leaf}}" : "{{say.start}}", {result});

@@ -1,4 +1,26 @@
-// The state of a page at the end of its address, #step=7&rate=0.3, so that a link shows it again.
+// The state of a page: what Undo goes back to, and the end of its address, #step=7&rate=0.3, so that a link shows it
+// again.
+
+// States to go back to: `kept()` copies what a change may change, `restore(copy)` brings it back.
+export class Past {
+  constructor(kept, restore) {
+    this.kept = kept;
+    this.restore = restore;
+    this.states = [];
+  }
+  get isEmpty() {
+    return !this.states.length;
+  }
+  // Keeps the present. Changes with the same name, as the small moves of one turn of a knob, are undone together.
+  remember(name = "") {
+    if (name && this.states.at(-1)?.name === name) return;
+    this.states = [...this.states, {name, kept: this.kept()}].slice(-100);
+  }
+  undo() {
+    const before = this.states.pop();
+    if (before) this.restore(before.kept);
+  }
+}
 
 export const readAddress = (hash = location.hash) => new URLSearchParams(hash.slice(1));
 
