@@ -135,9 +135,9 @@ def zipped(
         for package in map(import_module, OWN):
             (folder,) = map(Path, package.__path__)
             for path in sorted(folder.rglob("*")):
-                if path.is_file() and not {"__pycache__", "demos"} & {*path.parts}:
-                    name = path.relative_to(folder.parent).as_posix()
-                    opened.writestr(name, path.read_bytes())
+                inside = path.relative_to(folder.parent)
+                if path.is_file() and not {"__pycache__", "demos"} & {*inside.parts}:
+                    opened.writestr(inside.as_posix(), path.read_bytes())
         name = f"micrograd/texts/{language}.toml"  # for the pages and rules that are shown later
         if own and name not in opened.namelist():
             opened.writestr(name, Path(own).read_bytes())
