@@ -209,8 +209,9 @@ def demo(path: Path) -> str:
 def reference() -> dict[str, str]:
     """A page for each module of the package, by the module's name."""
     micrograd.__all__.append("compile")  # not for `import *`, where it would hide a builtin
-    for name in micrograd.__all__:  # loaded on first use, but pdoc does not ask the module
-        setattr(micrograd, name, getattr(micrograd, name))
+    for package in (micrograd, micrograd.draw):
+        for name in package.__all__:  # loaded on first use, but pdoc does not ask the module
+            setattr(package, name, getattr(package, name))
     modules = [m.name for m in pkgutil.walk_packages(micrograd.__path__, "micrograd.")]
     without = [f"!micrograd.{name}" for name in ("__main__", *UNAVAILABLE)]
     pdoc.render.configure(docformat="google", search=False, template_directory=PARTS / "templates")

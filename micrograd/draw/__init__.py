@@ -18,7 +18,8 @@ _module_of = {
     "draw_network": "network",
     **dict.fromkeys(("Digraph", "register"), "render"),
 }
-__all__ = ["Digraph", "draw_dot", "draw_network", "mermaid", "register"]
+if not _typing.TYPE_CHECKING:  # type checkers and the reference know the imports above
+    __all__ = [*_module_of]
 
 
 def __getattr__(name: str) -> _typing.Any:

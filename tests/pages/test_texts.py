@@ -169,9 +169,9 @@ def test_the_stepping_page_in_another_language(loud, opened, tmp_path):
     random.seed(1)
     model = MLP(2, [4, 1], activation="tanh")
     loss = sum((model([k, 1.0]) - 1.0) ** 2 for k in (0.5, -0.5))
-    folded = explain(loss, language="xx", title="T")
+    folded = explain(loss, names={}, language="xx", title="T")
     path = tmp_path / "page.html"
-    for page in (explain(p * (p + a), language="xx", parameters=[a]), folded):
+    for page in (explain(p * (p + a), names={}, language="xx", parameters=[a]), folded):
         assert 'lang="xx"' in page.html
         page.save(path)
         with opened(path, width=1600) as shown:
