@@ -249,6 +249,7 @@ class ArrayModule(PerExample[Any]):
         """An array of the outputs, which remembers the inputs and parameters, for drawings."""
         from micrograd.arrays import ValueArray, values
 
+        shape_of(x)  # an error for rows of different lengths
         inputs = x if isinstance(x, ValueArray) else values(plain(x))
         if inputs is not x:
             note(inputs, "numbers", plain(x))

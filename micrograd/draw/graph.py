@@ -75,7 +75,8 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: obj
     unnamed = [m for m in modules if not named.path_of.keys() >= {*m.parameters()}]
     for k, module in enumerate(unnamed):
         named.add(module, f"L{k}" if unnamed[1:] else type(module).__name__, is_owned=True)
-    plain = named.of_inputs(neurons_in(order, [*roots], named.path_of))
+    has_plain = named.path_of and any(value.is_constant for value in order)
+    plain = named.of_inputs(neurons_in(order, [*roots], named.path_of)) if has_plain else {}
     name_of = {value: f"v{i}" for i, value in enumerate(order)}
     nodes = []
     for value, name in name_of.items():

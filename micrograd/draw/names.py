@@ -109,14 +109,15 @@ class Names:
         >>> Names({"X": X, "x": X[1]}).of_numbers(X[1])
         'X[1]'
         """
-        named = next((name for name, row in self._rows if row is thing), "")
-        for name, whole in self._rows if is_array(thing) and not named else ():
-            if is_array(whole) and whole.shape[1:] == thing.shape and whole.ndim > thing.ndim:
+        if not is_array(thing) or id(thing) in self._rows:
+            return self._rows.get(id(thing), ("", None))[0]
+        for name, whole in self.arrays:
+            if whole.shape[1:] == thing.shape and whole.strides[1:] == thing.strides:
                 distance = _address(thing) - _address(whole)  # a row of it is a view
                 place, rest = divmod(distance, whole.strides[0] or 1)
                 if not rest and 0 <= place < len(whole):
                     return f"{name}[{place}]"
-        return named
+        return ""
 
     def of_inputs(self, neurons: Iterable[Any]) -> dict[Value, str]:
         """The names of the plain numbers by which neurons of other classes multiply their weights.
@@ -127,25 +128,31 @@ class Names:
         rows: dict[Any, str] = {}
         for neuron in neurons:
             if all(x.is_constant for x in neuron.inputs):
-                rows = rows or {_numbers(row): name for name, row in reversed(self._rows)}
+                rows = rows or {_numbers(row): name for name, row in self._by_preference()}
                 if name := rows.get(tuple(x.data for x in neuron.inputs)):
                     found |= {x: f"{name}[{i}]" for i, x in enumerate(neuron.inputs)}
         return found
 
+    def _by_preference(self) -> Iterator[tuple[str, Any]]:
+        # All rows with their names, those that are preferred last.
+        yield from reversed(self._rows.values())
+        for name, array in self.arrays:
+            yield from ((f"{name}[{i}]", row) for i, row in enumerate(array) if array.ndim == 2)
+
     @cached_property
-    def _rows(self) -> list[tuple[str, Any]]:
-        # The rows of lists and arrays, then these themselves, with their names.
-        things: list[tuple[str, Any]] = [
-            (name, x) for name, x in self._named if isinstance(x, (list, tuple)) or is_array(x)
-        ]
-        rows = [
+    def _rows(self) -> dict[int, tuple[str, Any]]:
+        # The lists in lists, then lists and arrays themselves, by id, with their names.
+        lists: list[tuple[str, Any]] = [x for x in self._named if isinstance(x[1], (list, tuple))]
+        inside = (
             (f"{name}[{i}]", row)
-            for name, thing in things
-            if not is_array(thing) or thing.ndim == 2
+            for name, thing in lists
             for i, row in enumerate(thing)
             if isinstance(row, (list, tuple)) or is_array(row)
-        ]
-        return rows + things
+        )
+        rows: dict[int, tuple[str, Any]] = {}
+        for name, thing in (*inside, *lists, *self.arrays):
+            rows.setdefault(id(thing), (name, thing))  # the row is kept, so that no id is reused
+        return rows
 
     def short(self, label: str) -> str:
         """The label of a part of a model, shortened: 'model.layers[0].neurons[1]' to 'L0.n1'.

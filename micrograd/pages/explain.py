@@ -97,6 +97,9 @@ def explain(
         raise ValueError(f"expected a graph of at most {LARGEST:,} nodes, got {n:,}: {fix}")
     words = texts_of("pages", language, texts)
 
+    # all that the page keeps of the variables
+    names = {label: value for value, label in drawn.named.label_of.items()}
+
     def film(dark: bool) -> bytes:
         from micrograd.draw.film import backward_film  # loads an imaging library
 

@@ -85,6 +85,8 @@ def test_plain_numbers_that_entered_a_network_are_its_inputs():
     model = MLP(2, [3, 1])
     loss = sum(model(x) ** 2 for x in X)
     assert labels(mermaid(loss))[0] == "X"
+    assert "X[0][0]" in labels(mermaid(model(X[0])))
+    assert "X[0][0]" not in labels(mermaid(model(X[:2, 0])))  # a column is no row
 
 
 def test_plain_numbers_that_neurons_multiply_are_shared_inputs():
