@@ -60,8 +60,9 @@ def _frames() -> Iterator[FrameType]:
 
 def _read(frame: FrameType) -> dict[str, object]:
     # Python before 3.13 keeps what `f_locals` of a function returned: the graph would live longer.
+    # That of a module holds the variables of a comprehension alone, from 3.13 on, while one runs.
     kept = frame.f_locals
-    found = dict(kept)
+    found = {**frame.f_globals, **kept} if frame.f_code.co_name == "<module>" else dict(kept)
     references = getattr(sys, "getrefcount", len)(kept)  # of the frame, `kept`, and this argument
     if type(kept) is dict and frame.f_code.co_flags & OPTIMIZED and references == 3:
         kept.clear()  # otherwise the user called locals(), and has it
