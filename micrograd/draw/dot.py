@@ -33,6 +33,7 @@ from micrograd.draw.foreign import as_ours
 from micrograd.draw.formulas import sign
 from micrograd.draw.graph import readable
 from micrograd.draw.network import draw_network
+from micrograd.draw.records import columns
 from micrograd.draw.render import Digraph
 from micrograd.draw.tokens import EDGE, FONT, GRAPH, LEGEND, LIGHT, largest, line
 from micrograd.draw.variables import variables
@@ -189,14 +190,15 @@ def _rules(cards: Cards, edges: str) -> tuple[Rules, Sequence[Piece], list[str]]
 
 def _add_cards(dot: Digraph, cards: Cards, rules: Rules, side: str, frame: str = "") -> None:
     # The cards in a frame, and the frames in it.
-    frames = {box.name for box in cards.drawn.frames}
+    frames, columns_of = {box.name for box in cards.drawn.frames}, columns(cards.drawn)
     nodes = cards.drawn.nodes
     # Graphviz places the members of a frame from below, if arrows go to the right
     for box in reversed(nodes) if frame and side == "w" else nodes:
         if (box.parent if box.parent in frames else "") != frame:
             continue
-        # keeps neurons in the order of their layer
-        attributes = {"ordering": "in"} if box.level == "neuron" else {}
+        # Operands in one column stand in their order, so that no arrows cross before their ports.
+        is_ordered = box.has_ports and len({columns_of[operand] for operand in box.operands}) == 1
+        attributes = {"ordering": "in"} if is_ordered and len(box.operands) > 1 else {}
         if box.name in cards.sizes:  # exactly, while a table has whole points
             attributes |= zip(("width", "height"), cards.sizes[box.name], strict=True)
         if box.label and box.short != box.label:
