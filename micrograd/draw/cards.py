@@ -26,7 +26,7 @@ from micrograd.engine import Value
 
 NUMBER_WIDTH = 36  # points: the minimum width of a number's cell
 WORD_WIDTH = 26  # points: the minimum width of the words "data" and "grad"
-FEW = 6  # numbers of an array that are shown
+FEW = 6  # numbers of an array, or results of a box, that are shown
 LONGEST_LINE = 80  # characters in a line of a caption
 END_OF_LINE = '<BR ALIGN="LEFT"/>'
 STRIP, INK = LIGHT["soft"], LIGHT["ink"]
@@ -103,14 +103,12 @@ class Cards:
         """The rows of a card: a word, a number as text, and the name of the number's colour."""
         if box.kind == "constant" and box.has_ports:
             return [("", self._shown(box), "ink")]
-        if box.level == "call" and len(box.data) == 1:
-            box = box._replace(level="neuron", data=box.data[0], grad=box.grad[0])
-        if not (self.numbers and box.has_ports):
+        if not (self.numbers and (box.has_ports or 1 <= len(box.data) <= FEW)):
             return []
         colour = "gradient" if self.rate == "grad" else "ink"
         shown = [("data", self._shown(box), "ink"), (self.rate, self._shown(box, "grad"), colour)]
         rows, found = [], self._found.get(box.name, {})
-        for row in shown:
+        for row in shown[:1] if box.kind == "constant" else shown:
             rows.append(row)
             if row[0] in found:
                 rows.append(("found", number(found[row[0]]), "wrong"))
@@ -122,7 +120,7 @@ class Cards:
             return UNKNOWN
         shown = getattr(box, what)
         if box.level != "array":
-            return number(shown)
+            return ", ".join(map(number, shown)) if box.level == "call" else number(shown)
         is_small = len(box.data) <= FEW and len(box.shape) <= 2
         return matrix_text(matrix(shown, box)) if is_small else shape_text(box.shape)
 

@@ -75,8 +75,9 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: obj
     unnamed = [m for m in modules if not named.path_of.keys() >= {*m.parameters()}]
     for k, module in enumerate(unnamed):
         named.add(module, f"L{k}" if unnamed[1:] else type(module).__name__, is_owned=True)
-    has_plain = named.path_of and any(value.is_constant for value in order)
-    plain = named.of_inputs(neurons_in(order, [*roots], named.path_of)) if has_plain else {}
+    plain: dict[Value, str] = {}
+    if any(value.is_constant for value in order):
+        plain = named.of_constants(order, neurons_in(order, [*roots], named.path_of))
     name_of = {value: f"v{i}" for i, value in enumerate(order)}
     nodes = []
     for value, name in name_of.items():

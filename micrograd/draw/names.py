@@ -11,8 +11,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from numbers import Real
 from types import ModuleType
 from typing import Any
 
@@ -119,25 +121,56 @@ class Names:
                     return f"{name}[{place}]"
         return ""
 
-    def of_inputs(self, neurons: Iterable[Any]) -> dict[Value, str]:
-        """The names of the plain numbers by which neurons of other classes multiply their weights.
+    def of_constants(self, order: Sequence[Value], neurons: Iterable[Any]) -> dict[Value, str]:
+        """The names of the plain numbers beside operators that come from lists or arrays.
 
-        Nothing tells where such a constant comes from: it has the name of a row of equal numbers.
+        Nothing tells where such a number comes from. But the inputs of a neuron are named like a
+        row of equal numbers, and those that stand in the same place in at least three operations,
+        such as the targets of all examples, like a list or a column of equal numbers.
+
+        >>> ys = [1.0, -1.0, 2.0]
+        >>> loss = sum((Value(3.0) - y) ** 2 for y in ys)
+        >>> [*Names({"ys": ys}).of_constants(topological_order(loss), ()).values()]
+        ['ys[0]', 'ys[1]', 'ys[2]']
         """
+        groups = [neuron.inputs for neuron in neurons if all(x.is_constant for x in neuron.inputs)]
+        uses = Counter(x for v in order for x in v._prev)
+        places: dict[Any, list[Value]] = defaultdict(list)
+        for v in order:
+            for k, x in enumerate(v._prev):
+                if x.is_constant:
+                    shared = (o for o in v._prev if o.is_leaf and uses[o] > 1)
+                    places[v._op, k, *shared].append(x)
         found: dict[Value, str] = {}
-        rows: dict[Any, str] = {}
-        for neuron in neurons:
-            if all(x.is_constant for x in neuron.inputs):
-                rows = rows or {_numbers(row): name for name, row in self._by_preference()}
-                if name := rows.get(tuple(x.data for x in neuron.inputs)):
-                    found |= {x: f"{name}[{i}]" for i, x in enumerate(neuron.inputs)}
+        for group in (*groups, *(some for some in places.values() if len(some) > 2)):
+            # a loop may have been recorded from its last step
+            for some in (group, group[::-1]):
+                names = self._entries([x.data for x in some])
+                found = {**dict(zip(some, names, strict=False)), **found}
         return found
 
-    def _by_preference(self) -> Iterator[tuple[str, Any]]:
-        # All rows with their names, those that are preferred last.
-        yield from reversed(self._rows.values())
-        for name, array in self.arrays:
-            yield from ((f"{name}[{i}]", row) for i, row in enumerate(array) if array.ndim == 2)
+    def _entries(self, numbers: list[Any]) -> list[str]:
+        # What one types for each of these, if they are a row, a column or a whole list.
+        n = len(numbers)
+        for name, table in self._tables:
+            if len(table) == n and _are(table, numbers):
+                return [f"{name}[{i}]" for i in range(n)]
+            rows = [row for row in table if hasattr(row, "__len__")]
+            for i, row in enumerate(rows):
+                if len(row) == n and _are(row, numbers):
+                    return [f"{name}[{i}][{j}]" for j in range(n)]
+            for j in range(len(rows[0]) if len(rows) == n else 0):
+                if _are((row[j] for row in rows if len(row) > j), numbers):
+                    return [f"{name}[{i}][{j}]" for i in range(n)]
+        return []
+
+    @cached_property
+    def _tables(self) -> list[tuple[str, Any]]:
+        # Lists and arrays, those with rows first: x may be a variable beside X.
+        lists = [pair for pair in self._named if isinstance(pair[1], (list, tuple))]
+        arrays = [pair for pair in self.arrays if 0 < pair[1].ndim < 3]
+        tables = [pair for pair in (*arrays, *lists) if len(pair[1])]
+        return sorted(tables, key=lambda pair: not hasattr(pair[1][0], "__len__"))
 
     @cached_property
     def _rows(self) -> dict[int, tuple[str, Any]]:
@@ -254,11 +287,8 @@ def _address(array: Any) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def _numbers(row: Any) -> tuple[float, ...]:
-    # The numbers in a row of plain numbers; () for any other.
-    entries = row.tolist() if is_array(row) else row
-    is_plain = isinstance(entries, (list, tuple)) and all(type(x) in (int, float) for x in entries)
-    return tuple(map(float, entries)) if is_plain else ()
+def _are(entries: Iterable[Any], numbers: Sequence[Any]) -> bool:
+    return all(isinstance(x, Real) and x == y for x, y in zip(entries, numbers, strict=True))
 
 
 def is_model(thing: object) -> bool:
