@@ -48,29 +48,10 @@ def with_arrays(drawn: Graph) -> Graph:
     """
     named, node_of = drawn.named, dict(zip(drawn.values, drawn.nodes, strict=True))
     names = {id(array): label for label, array in reversed(named.arrays)}
-    arrays = remembered(drawn.values, [array for _, array in named.arrays])
-    groups: list[tuple[Any, list[Value]]] = []  # arrays with their elements, then reductions
-    home: dict[Value, int] = {}  # the group of each node inside
-    for array in arrays:
-        own = [v for v in _elements(array) if v in node_of and v not in home]
-        home.update(dict.fromkeys(own, len(groups)))
-        groups += [(array, own)] if own else []
-    n = len(groups)
-    kept = {x for thing in (*arrays, *drawn.values) for x in _memory(thing)[1] if not is_array(x)}
-    users: dict[Value, set[int]] = defaultdict(set)
-    for v in reversed(drawn.values):
-        if v not in home and (v._prev or v.is_constant):
-            (only, *others) = users[v] or {-1}
-            if only >= 0 and not others and v not in kept and node_of[v].kind != "result":
-                home[v] = only
-            elif _memory(v)[0]:
-                home[v] = len(groups)
-                groups.append((v, [v]))
-        for operand in v._prev:
-            users[operand].add(home.get(v, -1))
-    inside: dict[int, list[Value]] = defaultdict(list)
-    for v in drawn.values:
-        inside[home.get(v, -1)].append(v)
+    groups, inside = grouped(drawn)
+    home = {v: k for k, some in inside.items() for v in some if k >= 0}
+    arrays = [thing for thing, _ in groups if is_array(thing)]
+    n = len(arrays)
     extra: dict[Any, Box] = {}  # operands that own no element: numbers, plain arrays, views
 
     def called(v: Value) -> str:
@@ -139,6 +120,37 @@ def with_arrays(drawn: Graph) -> Graph:
             title = counted(len(loose), kind)
             rests.append(Box(f"r{len(rests)}", title, title, kind, "call", nodes=loose))
     return folded(drawn, rests)
+
+
+def grouped(drawn: Graph) -> tuple[list[tuple[Any, list[Value]]], dict[int, list[Value]]]:
+    """Arrays and reductions, each with its elements; and the Values inside each, by its index.
+
+    Those that are in none have the index -1. Arrays come before reductions.
+    """
+    groups: list[tuple[Any, list[Value]]] = []
+    home: dict[Value, int] = {}  # the group of each node inside
+    node_of = dict(zip(drawn.values, drawn.nodes, strict=True))
+    arrays = remembered(drawn.values, [array for _, array in drawn.named.arrays])
+    for array in arrays:
+        own = [v for v in _elements(array) if v in node_of and v not in home]
+        home.update(dict.fromkeys(own, len(groups)))
+        groups += [(array, own)] if own else []
+    kept = {x for thing in (*arrays, *drawn.values) for x in _memory(thing)[1] if not is_array(x)}
+    users: dict[Value, set[int]] = defaultdict(set)
+    for v in reversed(drawn.values):
+        if v not in home and (v._prev or v.is_constant):
+            (only, *others) = users[v] or {-1}
+            if only >= 0 and not others and v not in kept and node_of[v].kind != "result":
+                home[v] = only
+            elif _memory(v)[0]:
+                home[v] = len(groups)
+                groups.append((v, [v]))
+        for operand in v._prev:
+            users[operand].add(home.get(v, -1))
+    inside: dict[int, list[Value]] = defaultdict(list)
+    for v in drawn.values:
+        inside[home.get(v, -1)].append(v)
+    return groups, inside
 
 
 def remembered(values: Iterable[Value], arrays: Iterable[Any]) -> list[Any]:

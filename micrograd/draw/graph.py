@@ -78,6 +78,8 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: obj
     plain: dict[Value, str] = {}
     if any(value.is_constant for value in order):
         plain = named.of_constants(order, neurons_in(order, [*roots], named.path_of))
+    if not named.parameters:
+        named.add_shared(order, plain)
     name_of = {value: f"v{i}" for i, value in enumerate(order)}
     nodes = []
     for value, name in name_of.items():

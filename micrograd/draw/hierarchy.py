@@ -34,13 +34,13 @@ from __future__ import annotations
 import re
 import weakref
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from micrograd.draw.calls import is_called, noted, roles, written
+from micrograd.draw.calls import is_called, noted, roles, stored, written
 from micrograd.draw.formulas import TIMES, counted, sign
 from micrograd.draw.parts import MOST, WEIGHTS, Part, parts_of
 from micrograd.draw.records import Box, Graph, columns, folded
@@ -86,9 +86,11 @@ class Hierarchy:
         self._for_each_box(self._arrange)
         self._sink_leaves()
         self._for_each_box(self._cut)
-        unnamed = [i for i, n in enumerate(drawn.nodes) if n.kind == "input" and not n.label]
+        inputs = [i for i, n in enumerate(drawn.nodes) if n.kind == "input" and not n.label]
+        self.label_of = {i: self.states[i] for i in inputs if i in self.states}
+        unnamed = [i for i in inputs if i not in self.label_of]
         x = "x" if len(unnamed) == 1 else "x{}"
-        self.label_of = {i: x.format(str(k).translate(LOWERED)) for k, i in enumerate(unnamed, 1)}
+        self.label_of |= {i: x.format(str(k).translate(LOWERED)) for k, i in enumerate(unnamed, 1)}
 
     def _for_each_box(self, change: Callable[[Part], None]) -> None:
         # Changes the boxes, the outer ones first, and notes what is around each box and node.
@@ -136,15 +138,17 @@ class Hierarchy:
             if part.kind == "step" or (only.call and only.label != only.call.kind):
                 part.label = only.label
             part.members, part.call, part.called = only.members, only.call, only.called
-            part.level, part.neuron = only.level, only.neuron
+            part.level, part.neuron, part.about = only.level, only.neuron, part.about or only.about
         part.members.sort(key=self._number)
         if part.level and len(inside(part)) <= SMALL:
             return
         by_place: dict[Any, list[Any]] = defaultdict(list)
         for member in part.members:
             by_place[self._place(member) or member].append(member)
-        stacks = [self._stack(some) if len(some) > 1 else some[0] for some in by_place.values()]
-        part.members = self._looped(stacks) if any(map(_is_stack, stacks)) else stacks
+        groups = [*by_place.values()]
+        loops = self._loops(groups) if len(groups) < len(part.members) else []
+        stacks = [self._stack(some) if len(some) > 1 else some[0] for some in groups if some]
+        part.members = sorted([*stacks, *loops], key=self._number)
         if is_box and len(part.members) == 1 and part.parts:
             (only,) = part.parts
             calls = f"{len(only.members):,} {TIMES} {only.label}"
@@ -193,38 +197,118 @@ class Hierarchy:
         if n - len(used) > 1:
             vector.about = f"vector of {n - len(used):,}"
 
-    def _looped(self, members: list[Any]) -> list[Any]:
-        # Members that lead to each other in a circle become one.
-        owner = {i: k for k, member in enumerate(members) for i in inside(member)}
-        before: list[set[int]] = [set() for _ in members]
+    def _loops(self, groups: list[list[Any]]) -> list[Part]:
+        # Groups that lead to each other in a circle become a loop, and are empty then.
+        unit_of = {i: each for group in groups for each in group for i in inside(each)}
+        owner = {i: k for k, group in enumerate(groups) for each in group for i in inside(each)}
+        before: list[set[int]] = [set() for _ in groups]
         for i, k in owner.items():
             before[k].update(owner[o] for o in self.operands[i] if o in owner)
-        shown = dict(enumerate(members))
-        for group in circles(before):
-            if loop := self._loop([members[k] for k in group]):
-                shown |= dict.fromkeys(group, loop)
-        return [*dict.fromkeys(shown.values())]
+        loops = []
+        for circle in circles(before):
+            mine = [groups[k] for k in circle]
+            # a finished graph does not tell in which order its nodes were made
+            order = self._number if self.is_called else self._depths(unit_of).__getitem__
+            steps = self._steps(mine, order)
+            if not self.is_called:
+                steps = self._whole(steps, unit_of)
+            if len(steps) > 1:
+                for group in groups:
+                    group[:] = [each for each in group if not any(each in step for step in steps)]
+                parts = [
+                    Part(f"step {k}", "step", some, number=self._number(some[0]))
+                    for k, some in enumerate(steps, 1)
+                ]
+                about = counted(len(parts), "step")
+                loops.append(Part("loop", "loop", parts, number=parts[0].number, about=about))
+                continue
+            for group in mine:  # those of one depth do not lead to each other
+                by_depth = defaultdict(list)
+                for each in group:
+                    by_depth[order(each)].append(each)
+                group[:] = []
+                groups += by_depth.values()
+        return loops
 
-    def _loop(self, members: list[Any]) -> Part | None:
+    def _depths(self, unit_of: Mapping[int, Any]) -> dict[Any, int]:
+        # The length of the longest path of members that leads to each of them.
+        depth, is_changed = dict.fromkeys(unit_of.values(), 0), True
+        while is_changed:  # again, as long as a box uses what others computed after its first node
+            is_changed = False
+            for i in sorted(unit_of):
+                unit, used = unit_of[i], {unit_of.get(o) for o in self.operands[i]}
+                least = 1 + max((depth[each] for each in used - {unit, None}), default=-1)
+                if depth[unit] < least <= len(depth):
+                    depth[unit], is_changed = least, True
+        return depth
+
+    def _steps(self, groups: list[list[Any]], order: Callable[[Any], int]) -> list[list[Any]]:
         # A step ends when the place that came first recurs with an operand computed in this step.
-        stacks = [member.members if _is_stack(member) else [member] for member in members]
-        place = {each: k for k, stack in enumerate(stacks) for each in stack}
+        place = {each: k for k, group in enumerate(groups) for each in group}
         steps: list[list[Any]] = [[]]
         made: set[int] = set()  # in this step, at other places than the first
-        for each in sorted(place, key=self._number):
+        for each in sorted(place, key=order):
             is_first = place[each] == place[(steps[0] or [each])[0]]
             if is_first and not made.isdisjoint(o for i in inside(each) for o in self.operands[i]):
                 steps, made = [*steps, []], set()
             made.update(() if is_first else inside(each))
             steps[-1].append(each)
-        if len(steps) == 1:
-            return None
-        parts = [
-            Part(f"step {k}", "step", some, number=self._number(some[0]))
-            for k, some in enumerate(steps, 1)
-        ]
-        about = counted(len(parts), "step")
-        return Part("loop", "loop", parts, number=parts[0].number, about=about)
+        return steps
+
+    def _whole(self, steps: list[list[Any]], unit_of: Mapping[int, Any]) -> list[list[Any]]:
+        # All steps of a loop in a finished graph; [] if they differ. The first ones have another
+        # shape, since they begin with leaves: the next two tell which operations they consist of.
+
+        def operands(unit: Any) -> list[Any]:
+            mine = {*inside(unit)}
+            used = [o for i in sorted(mine) for o in self.operands[i] if o not in mine]
+            return [unit_of.get(o, o) for o in used]
+
+        def kind(unit: Any) -> str:
+            return unit.label if isinstance(unit, Part) else self.drawn.nodes[unit].op
+
+        n, earlier = len(steps[0]), dict(enumerate(steps[0]))
+        if len(steps) < 2 or any(len(step) != n for step in steps[:-1]):
+            return []
+        while len(earlier) == n:
+            at, earlier = {unit: k for k, unit in enumerate(steps[0])}, {}
+            waiting: list[Any] = []
+            for one, two in zip(*steps[:2], strict=False):
+                waiting += zip(operands(one), operands(two), strict=False)
+            while waiting:
+                unit, later = waiting.pop()
+                k = at.get(later, n)
+                if k < n and k not in earlier and kind(unit) == kind(later):
+                    earlier[k] = unit
+                    waiting += zip(operands(unit), operands(later), strict=False)
+                elif earlier.get(k, unit) != unit:
+                    return []
+            if len(earlier) == n:
+                steps = [[earlier[k] for k in range(n)], *steps]
+        k = n - len(earlier)
+        if earlier and [*range(k, n)] == sorted(earlier) and len(steps[-1]) == k:
+            # each step begins k operations later than was thought
+            first = [*steps[0][:k], *(earlier[i] for i in range(k, n))]
+            steps = [[*one[k:], *two[:k]] for one, two in pairwise([first, *steps])]
+        elif 2 * len(earlier) > n:  # something nearly like a step, but not quite, comes first
+            return []
+        return self._with_own(steps, unit_of) if len(steps) > 2 else []
+
+    def _with_own(self, steps: list[list[Any]], unit_of: Mapping[int, Any]) -> list[list[Any]]:
+        # What is computed for one step alone is in it, such as w * x of a recurrent network.
+        step_of: dict[Any, Any] = {each: k for k, step in enumerate(steps) for each in step}
+        users: dict[Any, set[Any]] = defaultdict(set)
+        for i, operands in enumerate(self.operands):
+            for o in operands:
+                users[unit_of.get(o)].add(unit_of.get(i, i))
+        for unit in sorted({*unit_of.values()}, key=self._number, reverse=True):
+            mine = {step_of.get(user, -1) for user in users[unit]}
+            if unit not in step_of and len(mine) == 1 and -1 not in mine:
+                step_of[unit] = mine.pop()
+        own: list[list[Any]] = [[] for _ in steps]
+        for unit in sorted(step_of, key=self._number):
+            own[step_of[unit]].append(unit)
+        return own
 
     # ---- 3. Leaves
 
@@ -256,9 +340,12 @@ class Hierarchy:
                 box.members.insert(0, self._leaves(name, leaves))
 
     def _leaves(self, name: str, leaves: list[int]) -> Part:
+        leaves = sorted(
+            leaves, key=lambda i: [*map(int, re.findall(r"\d+", self.drawn.nodes[i].label))]
+        )
         short, kind = self.drawn.nodes[leaves[0]].short, self.drawn.nodes[leaves[0]].kind
         count = "" if name else counted(len(leaves), kind)
-        part = Part(name or ("x" if kind == "input" else count), "leaves", sorted(leaves))
+        part = Part(name or ("x" if kind == "input" else count), "leaves", leaves)
         part.about = count if kind == "input" else ""
         part.level = "" if kind == "constant" else "layer"
         labels = [self.drawn.nodes[i].label for i in leaves]
@@ -419,6 +506,31 @@ class Hierarchy:
         return min(found, key=lambda part: part.kind != "call")
 
     @cached_property
+    def states(self) -> dict[int, str]:
+        """The names of what loops compute from their own last values: h₀, h₁, h₂, ... for h.
+
+        The name of a state is that of the variable in which a watched program stores it, of its
+        last value, or of the leaf with which it began.
+        """
+        found: dict[int, str] = {}
+        for part in (self.root, *self.parts):
+            steps = [sorted(inside(step)) for step in part.parts if step.kind == "step"]
+            for p, node in enumerate(steps[0] if steps else ()):
+                op = self.drawn.nodes[node].op
+                same = [step[p] for step in steps if p < len(step)]
+                chain = [i for i in same if self.drawn.nodes[i].op == op]
+                both = zip(*steps[:2], strict=False)
+                pairs = [zip(self.operands[i], self.operands[j], strict=False) for i, j in both]
+                begun = [before for some in pairs for before, now in some if now == node]
+                if begun and len(chain) > 1 and begun[0] not in steps[0]:
+                    _, place, _ = noted(self.drawn.values[node])
+                    labels = (self.drawn.nodes[i].label for i in (chain[-1], begun[0]))
+                    name = (place and stored(*place)) or next(filter(None, labels), "")
+                    named = enumerate([begun[0], *chain] if name else ())
+                    found |= {i: name + str(k).translate(LOWERED) for k, i in named}
+        return found
+
+    @cached_property
     def outputs(self) -> dict[Part, dict[int, None]]:
         """The nodes inside each box that are used outside, or are results."""
         found: dict[Part, dict[int, None]] = {part: {} for part in self.parts}
@@ -474,8 +586,9 @@ class Hierarchy:
         return node._replace(short=short, label=node.label or short, parent=self.box_of[i].name)
 
     def _card(self, part: Part, level: str = "calls") -> Box:
-        nodes = sorted(inside(part))
-        outputs = [self.drawn.nodes[i] for i in sorted(self.outputs[part])]
+        nodes, used = sorted(inside(part)), self.outputs[part]
+        order = inside(part) if part.kind == "leaves" else sorted(used)
+        outputs = [self.drawn.nodes[i] for i in order if i in used]
         is_result = not self.outputs[part].keys().isdisjoint(self.results)
         kind = self.drawn.nodes[nodes[0]].kind if part.kind == "leaves" else "operation"
         box = Box(
@@ -523,10 +636,6 @@ def inside(member: Part | int) -> list[int]:
         for each in part.members:
             (waiting if isinstance(each, Part) else found).append(each)
     return found
-
-
-def _is_stack(member: Part | int) -> bool:
-    return isinstance(member, Part) and member.kind in ("stack", "vector")
 
 
 def _common(parts: Iterable[Part]) -> list[Part]:

@@ -149,6 +149,24 @@ class Names:
                 found = {**dict(zip(some, names, strict=False)), **found}
         return found
 
+    def add_shared(self, order: Sequence[Value], plain: Mapping[Value, str]) -> None:
+        """Makes parameters of the leaves that several examples use, when nothing says what is one.
+
+        These are beside different entries of lists or columns, such as w in w * xs[0] and w * xs[1]
+        and, with them, the leaves that are used as often, such as a bias.
+        """
+        leaves = {x for v in order for x in v._prev if x.is_leaf and not x.is_constant}
+        listed = {v for v, label in self.label_of.items() if label.endswith("]")}
+        examples = Counter(
+            w
+            for v in order
+            for w, x in (v._prev, v._prev[::-1]) * (len(v._prev) == 2)
+            if w in leaves and (x in plain or (x in listed and w not in listed))
+        )
+        uses, n = Counter(x for v in order for x in v._prev), max(examples.values(), default=0)
+        if n > 1:
+            self.parameters |= {x for x in leaves if uses[x] >= n}
+
     def _entries(self, numbers: list[Any]) -> list[str]:
         # What one types for each of these, if they are a row, a column or a whole list.
         n = len(numbers)

@@ -17,18 +17,17 @@ import math
 import os
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
 from micrograd.core.naming import distinct
 from micrograd.core.origin import origin
-from micrograd.draw.calls import computed, is_called, noted, stored
+from micrograd.draw.calls import computed, is_called
 from micrograd.draw.foreign import as_ours
 from micrograd.draw.formulas import sign
 from micrograd.draw.graph import graph
-from micrograd.draw.hierarchy import LEVELS, LOWERED, Hierarchy
-from micrograd.draw.parts import Part
+from micrograd.draw.hierarchy import LEVELS, Hierarchy
 from micrograd.draw.records import Graph
 from micrograd.draw.variables import variables
 from micrograd.engine import Value
@@ -191,12 +190,11 @@ def boxes_of(
         label = " ".join(dict.fromkeys([*single, part.label]))
         for k, i in enumerate(mine, 1):
             label_of[i] = label + (f"[{k}]" if len(mine) > 1 else "")
-    states = {i: name for part in (tree.root, *tree.parts) for i, name in _states(tree, part)}
-    label_of |= states
+    label_of |= tree.states
     for root in tree.results[:1]:
         around = [part.kind for part in tree.box_of[root].path()]
         is_loss = tree.is_called or "call" not in around
-        if tree.parts and drawn.values[1:] and is_loss and root not in states:
+        if tree.parts and drawn.values[1:] and is_loss and root not in tree.states:
             label_of[root] = "loss"
 
     def told(text: str) -> str:
@@ -221,20 +219,3 @@ def boxes_of(
     if level in LEVELS and len(tree.view(opened).nodes) > UNFOLDED:
         opened = tree.first_view()
     return boxes, [box.index for box in tree.box_of], label_of, sorted(box.index for box in opened)
-
-
-def _states(tree: Hierarchy, part: Part) -> Iterator[tuple[int, str]]:
-    # What a loop computes from its own last value, by the variable in which that is, or by the name
-    # of the leaf with which it began: the first step makes x₁ of x.
-    steps = [step for step in part.parts if step.kind == "step"]
-    outputs = [tree.outputs[step] for step in steps]
-    for node in outputs[0] if outputs else ():
-        for k, leaf in enumerate(tree.operands[node]):
-            chain = [node]
-            for some in outputs[1:]:
-                chain += [i for i in some if tree.operands[i][k : k + 1] == (chain[-1],)][:1]
-            _, place, _ = noted(tree.drawn.values[node])
-            name = (place and stored(*place)) or tree.drawn.nodes[leaf].label
-            if name and len(chain) > 1:
-                for i, step in zip(chain, steps, strict=False):
-                    yield i, name + step.label.split()[-1].translate(LOWERED)

@@ -62,8 +62,7 @@ def test_plain_numbers_and_plain_arrays_are_constants():
     X, W = np.ones((4, 2)), values(np.ones(2))
     loss = (2 * (X @ W)).sum()
     given = {"level": "array", "names": {"X": X, "W": W}}
-    assert inputs(loss, **given) == ["W"]
-    assert {("2", "×"), ("@", "×")} < {*arrows(loss, **given)}
+    assert {("W", "@"), ("2", "×"), ("@", "×")} < {*arrows(loss, **given)}
 
 
 @pytest.mark.parametrize(

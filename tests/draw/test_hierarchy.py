@@ -173,7 +173,7 @@ def test_what_a_loop_computes_is_called_by_its_variable(opened, tmp_path):
 
 def test_steps_contain_the_functions_called_in_them_and_every_node_is_in_one():
     y = calls(newton)
-    assert {"f 2", "df 2", "−", "/"} <= {*names(y, level="step 2")}
+    assert {"f", "df", "−", "/"} <= {*names(y, level="step 2")}
     assert len(names(y, level="op")) == len(topological_order(y))
 
 
@@ -285,3 +285,34 @@ def test_the_layers_of_another_engine_are_boxes_if_the_model_is_named():
     text = draw_dot(loss, names={"net": [layer], "layer": layer}, level=0).source
     assert "2 examples" in text
     assert ">layer<" in text
+
+
+def test_a_recurrent_network_is_a_loop_from_its_first_step_on():
+    seq, w, u, b, h = [0.5, -1.0, 0.25, 1.0], Value(0.8), Value(-0.5), Value(0.1), Value(0.0)
+    for x in seq:
+        h = (w * x + u * h + b).tanh()
+    text = draw_dot((h - 1.0) ** 2).source
+    assert [f"step {k}" in text for k in range(1, 6)] == [True] * 4 + [False]
+    assert ">h₀<" in text
+    assert ">seq<" in text
+    assert "0.5, −1, 0.25, 1" in text
+
+
+def test_what_does_not_repeat_from_its_first_step_is_no_loop():
+    x = Value(0.5)
+    for k in range(8):
+        x = (x.exp() if k in (0, 1, 3) else x.sin()) * 0.5 + x
+    assert "loop" not in draw_dot(x, level=0).source
+    y = Value(0.5)
+    for _ in range(8):
+        y = y.sin() * 0.5 + y
+    assert "8 steps" in draw_dot(y, level=0).source
+
+
+def test_states_have_the_name_of_the_last_one(opened, tmp_path):
+    a, x = Value(2.0), Value(1.0)
+    for _ in range(4):
+        x = (x + a / x) / 2
+    explain(x).save(tmp_path / "page.html")
+    with opened(tmp_path / "page.html") as page:
+        assert page.locator("#formula").inner_text().startswith("x = (x3 + a / x3) / 2")

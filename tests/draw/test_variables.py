@@ -7,6 +7,7 @@ import numpy as np
 from pictures import words
 
 from micrograd import MLP, Layer, Value, draw_dot, explain, mermaid
+from micrograd.draw.graph import graph
 
 
 def labels(text):
@@ -96,3 +97,24 @@ def test_plain_numbers_that_neurons_multiply_are_shared_inputs():
     y = sum(act.tanh() for act in acts)
     text = mermaid(y, level="neuron")
     assert [text.count(f"xs#91;1#93;#91;{i}#93;") for i in (0, 1)] == [1, 1]
+
+
+def test_targets_and_columns_of_plain_numbers_have_the_names_of_their_lists():
+    xs, ys = [[2.0, 3.0], [1.0, 0.5], [3.0, -1.0]], [1.0, -1.0, 2.0]
+    w, b = [Value(0.5), Value(-0.25)], Value(0.1)
+    found = labels(
+        mermaid(sum((w[0] * x[0] + w[1] * x[1] + b - y) ** 2 for x, y in zip(xs, ys, strict=True)))
+    )
+    assert {"xs[0][0]", "xs[2][1]", "ys[0]", "ys[2]", "w[1]", "b"} <= {*found}
+    found = labels(mermaid(sum((b - y) ** 2 for y in (4.0, -1.0, 2.0))))
+    assert "ys[1]" not in found  # the numbers are others
+
+
+def test_a_leaf_that_several_examples_use_is_a_parameter():
+    xs, ys = [1.0, 2.0, 3.0], [2.0, 4.0, 6.0]
+    w, b, c = Value(0.5), Value(0.1), Value(1.0)
+    loss = sum((w * x + b - y) ** 2 for x, y in zip(xs, ys, strict=True)) * c
+    kinds = {node.label: node.kind for node in graph(loss, names=locals()).nodes}
+    assert (kinds["w"], kinds["b"], kinds["c"]) == ("parameter", "parameter", "input")
+    y = w * 2 + w * 3 + w * 5  # numbers of the program, not of data
+    assert {node.kind for node in graph(y, names=locals()).nodes[:1]} == {"input"}
