@@ -245,6 +245,7 @@ class ValueArray(np.ndarray[Any, Any]):
         largest = np.max(self, axis=axis, keepdims=True)
         powers = np.exp(self - _SHIFT(largest).view(ValueArray))
         shares: ValueArray = powers / np.sum(powers, axis=axis, keepdims=True)
+        shares = _remembering(shares, "softmax", (self,))
         return shares
 
     def sum(self, *args: Any, **options: Any) -> Any:

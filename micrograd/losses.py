@@ -28,6 +28,7 @@ from typing import Any
 
 from micrograd.core.hints import hinted
 from micrograd.core.node import as_constant, as_value, innermost
+from micrograd.core.origin import note
 from micrograd.core.shapes import Numbers, fix_of, flat, plain, shape_of
 from micrograd.engine import Value
 from micrograd.operations import take
@@ -51,7 +52,8 @@ def squared_error(prediction: Numbers, target: Numbers) -> Value:
     >>> squared_error(Value(3.0), 1.0).item()
     4.0
     """
-    return _mean([(p - t) ** 2 for p, t in _pairs("squared_error", prediction, target)])
+    losses = [(p - t) ** 2 for p, t in _pairs("squared_error", prediction, target)]
+    return _mean("squared error", losses, prediction, target)
 
 
 def hinge(score: Numbers, target: Numbers) -> Value:
@@ -70,7 +72,7 @@ def hinge(score: Numbers, target: Numbers) -> Value:
             fix = fix_of(t, "for labels 0 and 1, pass 2 * y - 1", classes=2)
             raise ValueError(f"hinge expects a target of -1 or 1, got {t}: {fix}")
         losses.append((1 - s * t).relu())
-    return _mean(losses)
+    return _mean("hinge", losses, score, target)
 
 
 def binary_cross_entropy_with_logits(logit: Numbers, target: Numbers) -> Value:
@@ -88,7 +90,7 @@ def binary_cross_entropy_with_logits(logit: Numbers, target: Numbers) -> Value:
         _check_target(t)
         m = _shift(z.maximum(0))
         losses.append(((z - m).exp() + (-m).exp()).log() + (m - z * t))
-    return _mean(losses)
+    return _mean("cross entropy", losses, logit, target)
 
 
 def binary_cross_entropy(probability: Numbers, target: Numbers) -> Value:
@@ -111,7 +113,7 @@ def binary_cross_entropy(probability: Numbers, target: Numbers) -> Value:
             raise ValueError(f"expected a probability from 0 to 1, got {known}: {fix}")
         log_p, log_q = (q.maximum(SMALLEST).log() for q in (p, 1 - p))
         losses.append(-(t * log_p) - (1 - t) * log_q)
-    return _mean(losses)
+    return _mean("cross entropy", losses, probability, target)
 
 
 def cross_entropy(logits: Numbers, label: Numbers) -> Value:
@@ -142,7 +144,7 @@ def cross_entropy(logits: Numbers, label: Numbers) -> Value:
                 )
             expected = f"the label of one of {len(zs)} classes, an int from 0 to {len(zs) - 1}"
             raise type(error)(f"cross_entropy expects {expected}, got {k!r}: {fix}") from None
-    return _mean(losses)
+    return _mean("cross entropy", losses, logits, label)
 
 
 def _shift(m: Value) -> Any:
@@ -183,11 +185,14 @@ def _values(xs: Iterable[Any]) -> list[Value]:
     return [as_value(x) for x in xs]
 
 
-def _mean(losses: list[Value]) -> Value:
+def _mean(operation: str, losses: list[Value], prediction: Any, target: Any) -> Value:
     if not losses:
         raise ValueError("expected a loss of at least one example, got an empty batch")
     total = reduce(Value.__add__, losses)
-    return total / len(losses) if len(losses) > 1 else total
+    mean = total / len(losses) if len(losses) > 1 else total
+    if hasattr(prediction, "ndim"):
+        note(mean, "array", (operation, (prediction, target)))
+    return mean
 
 
 def _is_known(target: object) -> bool:  # a traced number has no value yet, so it cannot be checked

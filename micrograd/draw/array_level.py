@@ -46,6 +46,8 @@ def with_arrays(drawn: Graph) -> Graph:
     a2  @ ('a0', 'a1')
     v12  sum ('a2',)
     """
+    import numpy as np  # a graph of arrays has loaded it
+
     named, node_of = drawn.named, dict(zip(drawn.values, drawn.nodes, strict=True))
     names = {id(array): label for label, array in reversed(named.arrays)}
     groups, inside = grouped(drawn)
@@ -67,6 +69,8 @@ def with_arrays(drawn: Graph) -> Graph:
 
     def given(thing: Any) -> dict[str, tuple[str, ...]]:
         # What an array remembers as an operand: its name, and the names of what it consists of.
+        label = named.of_numbers(thing)
+        thing = np.asarray(thing) if isinstance(thing, (list, tuple)) else thing
         elements, key = _elements(thing), (len(extra),)
         below = dict.fromkeys(called(v) for v in elements if v in node_of)
         if isinstance(thing, (int, float)):
@@ -74,7 +78,7 @@ def with_arrays(drawn: Graph) -> Graph:
         elif not (is_array(thing) and thing.ndim) or (elements and not below):
             return {name: (name,) for name in below}
         elif not elements:
-            box = Box("", kind="constant", **shown(thing))
+            box = Box("", kind="constant", **shown(thing) | {"label": label})
         else:
             whole = groups[next(home[v] for v in elements if v in node_of)][0]
             if (elements, thing.shape) == (_elements(whole), whole.shape):
@@ -92,12 +96,10 @@ def with_arrays(drawn: Graph) -> Graph:
     boxes = []
     for k, (thing, elements) in enumerate(groups):
         used = dict.fromkeys(called(o) for v in inside[k] for o in v._prev if home.get(o) != k)
-        op, things = _memory(thing)
+        op, things = operation_of(thing), _memory(thing)[1]
         pairs = [pair for x in things for pair in given(x).items()]
         if op and used.keys() <= {name for _, below in pairs for name in below}:
-            op = OPS.get(op, op)
-            if op == "**" and isinstance(things[1], (int, float)):  # as in the `_op` of a Value
-                op, pairs = f"**{things[1]}", pairs[:1]
+            pairs = pairs[:1] if op.startswith("**") and op != "**" else pairs
             operands = [name for name, below in pairs if not below or used.keys() & below]
         else:
             op, operands = counted(sum(bool(v._prev) for v in inside[k]), "operation"), [*used]
@@ -135,7 +137,8 @@ def grouped(drawn: Graph) -> tuple[list[tuple[Any, list[Value]]], dict[int, list
         own = [v for v in _elements(array) if v in node_of and v not in home]
         home.update(dict.fromkeys(own, len(groups)))
         groups += [(array, own)] if own else []
-    kept = {x for thing in (*arrays, *drawn.values) for x in _memory(thing)[1] if not is_array(x)}
+    things = (x for thing in (*arrays, *drawn.values) for x in _memory(thing)[1])
+    kept = {x for x in things if isinstance(x, Value)}
     users: dict[Value, set[int]] = defaultdict(set)
     for v in reversed(drawn.values):
         if v not in home and (v._prev or v.is_constant):
@@ -151,6 +154,13 @@ def grouped(drawn: Graph) -> tuple[list[tuple[Any, list[Value]]], dict[int, list
     for v in drawn.values:
         inside[home.get(v, -1)].append(v)
     return groups, inside
+
+
+def operation_of(thing: Any) -> str:
+    """The operation by which an array, or the Value of a reduction, was computed; or ''."""
+    op, things = _memory(thing)
+    is_power = op == "power" and isinstance(things[1], (int, float))
+    return f"**{things[1]}" if is_power else OPS.get(op, op)  # as in the `_op` of a Value
 
 
 def remembered(values: Iterable[Value], arrays: Iterable[Any]) -> list[Any]:
@@ -204,16 +214,16 @@ def _memory(thing: Any) -> tuple[str, Sequence[Any]]:
         base = getattr(thing, "base", None)
         known = origin(base, "array") or getattr(base, "label", "")
         return "", [base] if known else []
-    import numpy as np  # a graph of arrays has loaded it
-
-    op, things = made
-    return op, [np.asarray(x) if isinstance(x, (list, tuple)) else x for x in things]
+    operation, things = made
+    return operation, things
 
 
 def _elements(thing: Any) -> list[Value]:
-    # The Values in a Value or an array.
+    # The Values in a Value, a list or an array.
     if isinstance(thing, Value):
         return [thing]
+    if isinstance(thing, (list, tuple)):
+        return [v for x in thing for v in _elements(x)]
     if is_array(thing) and str(thing.dtype) == "object" and thing.ndim > 0:
         return [v for v in thing.ravel() if isinstance(v, Value)]
     return []

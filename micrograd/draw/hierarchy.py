@@ -50,8 +50,11 @@ ALONE = 4  # leaves without names are drawn one by one if there are at most this
 PARTS = 10
 CHAIN = 6  # members of a stack that is open at first
 WIDE = 8  # cards in a row that fit into a window
-LEVELS = ("op", "neuron", "layer")
-UNITS = {"op": (), "neuron": ("neuron",), "layer": ("neuron", "layer")}  # single cards at a level
+LEVELS = ("op", "neuron", "layer", "array")
+UNITS = {  # single cards at a level
+    **{"op": (), "neuron": ("neuron",), "layer": ("neuron", "layer")},
+    "array": ("neuron", "layer", "array"),
+}
 LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 NUMBER = re.compile(r" \d+$")  # of a member of a stack
 INDICES = re.compile(r"(\[\w+\])+$")
@@ -78,9 +81,7 @@ class Hierarchy:
         self.operands = [tuple([place[o] for o in value._prev]) for value in values]
         self.is_called = by_calls and is_called(values)
         self._notes: list[Any] = (  # the call, the place and the number of each node
-            [noted(value) for value in values]
-            if self.is_called
-            else parts_of(values, [values[i] for i in self.results], drawn.named)
+            [noted(value) for value in values] if self.is_called else parts_of(drawn)
         )
         self.root = self._nested()
         self._for_each_box(self._arrange)
@@ -347,7 +348,7 @@ class Hierarchy:
         count = "" if name else counted(len(leaves), kind)
         part = Part(name or ("x" if kind == "input" else count), "leaves", leaves)
         part.about = count if kind == "input" else ""
-        part.level = "" if kind == "constant" else "layer"
+        part.level = "layer" if name or kind != "constant" else ""
         labels = [self.drawn.nodes[i].label for i in leaves]
         if short != labels[0]:  # L0.n1.w2 of 'layers[0].neurons[1].w[2]'
             part.label = re.sub(r"[\d,]+$", "", short)
@@ -498,7 +499,7 @@ class Hierarchy:
         found = [part for part in self.parts if function in (part.label, part.called)]
         if not found:
             calls = dict.fromkeys(part.called for part in self.parts if part.called)
-            known = ", ".join([*LEVELS, "array", *calls])
+            known = ", ".join([*LEVELS, *calls])
             raise ValueError(
                 f"level {function!r} is not a function that was called, nor another part of the "
                 f"graph: expected a depth such as 1, or one of {known}"

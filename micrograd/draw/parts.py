@@ -6,11 +6,11 @@ inputs are one call of a layer. What comes after the last neuron is the loss. El
 are alike if their operands are, as far as one sees: the ten ReLUs of ten examples have one shape,
 as if they came from one place in the source, and so have those in the steps of an iteration.
 
-    >>> from micrograd.engine import topological_order
+    >>> from micrograd.draw.graph import graph
     >>> from micrograd.nn import MLP
     >>> model = MLP(2, [3, 1])
     >>> loss = (model([1.0, -1.0]) - 1.0) ** 2
-    >>> found = parts_of(topological_order(loss), [loss], Names({"model": model}))
+    >>> found = parts_of(graph(loss, names={"model": model}))
     >>> sorted({part.label for part, _, _ in found if part})
     ['L0.n0', 'L0.n1', 'L0.n2', 'L1.n0', 'loss']
 """
@@ -24,8 +24,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from micrograd.draw.formulas import counted, sign
-from micrograd.draw.names import Names
+from micrograd.draw.array_level import grouped, operation_of
+from micrograd.draw.formulas import counted, shape_text, sign
+from micrograd.draw.records import Graph
 from micrograd.engine import Value
 from micrograd.nn import ACTIVATIONS
 
@@ -123,7 +124,7 @@ class Part:
             as a matrix of parameters) or 'part' (of a box with too many members).
         place: where it comes from in the source, or its path in a model.
         number: its place in the order of execution.
-        level: 'neuron', 'layer' (parameters and inputs, too) or 'loss' of a finished graph.
+        level: 'neuron', 'layer' (parameters and inputs, too), 'array' or 'loss'.
         around: gives the box around it; a weak reference, as the box has it as a member.
         index: its place in `Hierarchy.parts`, each after the box around it; -1 for the whole graph.
     """
@@ -176,14 +177,14 @@ class Part:
             part = part.parent
 
 
-def parts_of(
-    order: Sequence[Value], results: Iterable[Value], named: Names
-) -> list[tuple[Part | None, Any, int]]:
+def parts_of(drawn: Graph) -> list[tuple[Part | None, Any, int]]:
     """What `noted` tells of each node of a watched graph, for a finished one.
 
     That is the innermost part of a node, the key of its shape, and its number; -1 for a leaf.
     """
+    order, named = drawn.values, drawn.named
     index = {value: i for i, value in enumerate(order)}
+    results = [order[int(name[1:])] for name in drawn.results]
     width = Counter(map(layer_of, rows_of(named.path_of)))
     of: dict[Value, Part] = {}
     layers: dict[Any, Part] = {}  # by their paths and inputs: the last call
@@ -205,9 +206,9 @@ def parts_of(
             rows[layer].add(neuron.row)
             made.label = made.called = f"{layer.label}.n{place[place.rindex('[') + 1 : -1]}"
         of.update(dict.fromkeys(neuron.inside, made))
+    loss = Part("loss", "call", [], "loss", level="loss")
     if of:
-        number = max(index[value] for value in of) + 1
-        loss = Part("loss", "call", [], "loss", number, level="loss")
+        loss.number = max(index[value] for value in of) + 1
         before: set[Value] = set()  # what the neurons are computed from
         for v in reversed(order):
             if v in of or v in before:
@@ -215,6 +216,18 @@ def parts_of(
         rest = [v for v in order if v._prev and v not in of and v not in before]
         of.update(dict.fromkeys(rest if len(rest) > 1 else (), loss))
     shapes = _shapes(order, of)
+    groups, members = grouped(drawn)
+    label_of = {id(array): label for label, array in reversed(named.arrays)}
+    for k, (thing, _) in enumerate(groups):
+        own = [v for v in members[k] if v._prev and of.get(v) in (None, loss)]
+        if len(own) < 2 or not (op := sign(operation_of(thing))):
+            continue
+        label, shape = label_of.get(id(thing), ""), getattr(thing, "shape", ())
+        told = [*[op] * bool(label), *[shape_text(shape)] * bool(shape)]
+        key, number = ("array", shapes[own[-1]]), index[own[0]]
+        part = Part(label or op, "vector", [], key, number, " · ".join(told), "array")
+        part.around = partial(lambda part: part, of.get(own[0]))
+        of.update(dict.fromkeys(own, part))
     return [(of.get(v), shapes[v], i) if v._prev else (None, None, -1) for i, v in enumerate(order)]
 
 

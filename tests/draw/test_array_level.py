@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from pictures import arrows, inputs, names, picture
 
-from micrograd import Value, draw_dot, mermaid, topological_order, values
+from micrograd import Value, draw_dot, explain, mermaid, topological_order, values
 from micrograd.core.origin import origin
 from micrograd.draw.formulas import number
 from micrograd.draw.graph import at_level, graph
+from micrograd.losses import cross_entropy
 from micrograd.nn import Linear
 
 
@@ -218,3 +219,22 @@ def test_a_graph_of_arrays_is_drawn_by_arrays():
     found = mermaid(loss)
     assert all(name in found for name in ('"X', '"W', '"y', "mean loss"))
     assert found.count("-->") == 6
+
+
+def test_cross_entropy_and_softmax_are_single_boxes():
+    X, W = np.arange(40.0).reshape(20, 2) / 40, values([[1.0, -1.0, 0.5], [0.0, 0.5, 1.0]])
+    b, labels = values(np.zeros(3)), [k % 3 for k in range(20)]
+    logits = X @ W + b
+    loss = cross_entropy(logits, labels)
+    assert arrows(loss, level="array", names=locals()) == [
+        ("X", "@"), ("W", "@"), ("@", "+ logits"), ("b", "+ logits"),
+        ("+ logits", "cross entropy loss"), ("labels", "cross entropy loss"),
+    ]  # fmt: skip
+    shares = (X @ W).softmax()
+    assert arrows(shares, level="array", names={"X": X, "W": W})[-1] == ("@", "softmax")
+    assert {"@", "logits", "cross entropy"} <= {*opened_boxes(explain(loss, level="array"))}
+
+
+def opened_boxes(page):
+    """The labels of the boxes of a page."""
+    return re.findall(r'"label": ?"([^"]*)", ?"kind": ?"vector"', page.html)
