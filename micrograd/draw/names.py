@@ -210,12 +210,13 @@ class Names:
 
         The name of the variable is kept if several models have a part with the same short name.
 
-        >>> Names({}).short("net.blocks[0].weight[1][2]"), Names({}).short("x[0]")
-        ('blocks0.w1,2', 'x[0]')
+        >>> [*map(Names({}).short, ("net.blocks[0].weight[1][2]", "fc1.weight", "x[0]"))]
+        ['blocks0.w1,2', 'fc1.weight', 'x[0]']
         """
-        if not PATH.fullmatch(label):
+        variable, _, attributes = label.partition(".")
+        is_own = attributes.startswith(("weight", "bias")) and not NUMBERED.fullmatch(variable)
+        if not PATH.fullmatch(label) or is_own:
             return label
-        variable = label.partition(".")[0]
         is_clear = self._distinct and not NUMBERED.fullmatch(variable)
         return _abbreviated(label) if is_clear else f"{variable}.{_abbreviated(label)}"
 

@@ -70,8 +70,8 @@ def explain(
             otherwise by its operation: sum, sum₂, ...
         title: title of the page and of the browser window.
         level: what is unfolded at first: 'op', 'neuron', 'layer' or 'array'; by default as much as
-            fits into 25 cards. Or a depth, or the name of a part: of a function, if the program was run
-            by `micrograd.calls`, as in `draw_dot`.
+            fits into 25 cards. Or a depth, or the name of a part: of a function, if the program was
+            run by `micrograd.calls`, as in `draw_dot`.
         rankdir: direction of the graph, 'LR' (to the right) or 'TB' (downwards).
         parameters: leaves that are parameters although no module in `names` owns them.
         language: the language of the page: that of a file in `micrograd/texts/`, or of `texts`.

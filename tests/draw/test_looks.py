@@ -173,7 +173,7 @@ def test_short_names_are_distinct():
     assert "a.L0.n1.w0" in names(a([1.0]) + b([1.0]), names={"a": a, "b": b})
     bias = Value(0.0)
     assert "neuron.b" in names(neuron([bias]), names={"neuron": neuron, "b": bias})
-    assert "w0,1" in names(linear([1.0, 2.0]), names={"linear": linear})
+    assert "linear.weight[0][1]" in names(linear([1.0, 2.0]), names={"linear": linear})
 
 
 def test_a_parameter_has_the_same_short_name_in_drawings_and_on_pages():
