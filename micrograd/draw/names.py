@@ -21,7 +21,8 @@ from typing import Any
 from micrograd.engine import Value, topological_order
 
 LETTERS = {"layers": "L", "modules": "M", "neurons": "n", "weight": "w", "bias": "b"}
-LONG = 100  # entries: a longer list that begins with a plain number is not searched
+PLAIN = {int, float, bool, str}
+LONG = 100  # entries: a list that begins with so many plain numbers is not searched
 DEEPEST = 8  # objects inside objects: a model may refer to anything
 NUMBERED = re.compile(r"L\d+")  # a layer without a name, as `graph` calls it
 PATH = re.compile(r"\w+(\[\w+\])*(\.\w+(\[\w+\])*)+")
@@ -68,7 +69,8 @@ class Names:
         self.path_of: dict[Value, str] = {}
         self._nodes = {*nodes}
         self._variable: dict[Value, str] = {}  # the names of variables that are Values
-        named = [(str(name), thing) for name, thing in list((variables or {}).items())]
+        things = [pair for pair in list((variables or {}).items()) if type(pair[1]) not in PLAIN]
+        named = [(str(name), thing) for name, thing in things]
         named = self._named = [pair for pair in named if not pair[0].startswith("_")]
         for name, thing in named:
             if isinstance(thing, Value) and "." not in name:
@@ -173,12 +175,13 @@ class Names:
         for name, table in self._tables:
             if len(table) == n and _are(table, numbers):
                 return [f"{name}[{i}]" for i in range(n)]
-            rows = [row for row in table if hasattr(row, "__len__")]
-            for i, row in enumerate(rows):
-                if len(row) == n and _are(row, numbers):
+            width = len(table[0]) if hasattr(table[0], "__len__") else 0
+            for i, row in enumerate(table if width == n else ()):
+                if hasattr(row, "__len__") and len(row) == n and _are(row, numbers):
                     return [f"{name}[{i}][{j}]" for j in range(n)]
-            for j in range(len(rows[0]) if len(rows) == n else 0):
-                if _are((row[j] for row in rows if len(row) > j), numbers):
+            is_even = len(table) == n and all(hasattr(row, "__len__") for row in table)
+            for j in range(width if is_even else 0):
+                if _are((row[j] if len(row) > j else None for row in table), numbers):
                     return [f"{name}[{i}][{j}]" for i in range(n)]
         return []
 
@@ -284,7 +287,7 @@ def found(
             yield name, thing, is_owned
             inside = [(name, thing.tolist())] if str(thing.dtype) == "object" else []
         elif isinstance(thing, (list, tuple)):
-            if len(thing) <= LONG or not isinstance(_first(thing), (int, float, str)):
+            if not {*map(type, thing[:LONG])} <= PLAIN:
                 inside = [(f"{name}[{i}]", entry) for i, entry in enumerate(thing)]
         elif isinstance(thing, dict):
             inside = [(f"{name}[{key!r}]", entry) for key, entry in thing.items() if is_owned]
@@ -293,13 +296,6 @@ def found(
             attributes = getattr(thing, "__dict__", {}).items() if is_owned else ()
             inside = [(f"{name}.{key}", entry) for key, entry in attributes]
         waiting += [(name, entry, is_owned) for name, entry in reversed(inside)]
-
-
-def _first(thing: Any) -> Any:
-    # The first number, or whatever else it is, in a nested list.
-    while isinstance(thing, (list, tuple)) and thing:
-        thing = thing[0]
-    return thing
 
 
 def _address(array: Any) -> int:
