@@ -22,7 +22,8 @@ node and each of the E arrows once. So time and memory are proportional to V + E
 straight lines of slope 1 in a log-log plot. They are measured on chains of y = y x + x, without
 Python's cyclic garbage collector, which walks through all objects again and again while a graph is
 built. `tracemalloc` measures memory in separate runs, because it slows everything down. The script
-takes about 5 seconds, or 20 with a million nodes, and writes orders.svg and cost.png.
+takes about 5 seconds, or 20 with a million nodes, and writes orders.svg, orders.mmd
+(Mermaid text, with the essay's four frames) and cost.png.
 """
 
 import gc
@@ -37,7 +38,7 @@ from matplotlib.figure import Figure
 from table import arguments, positive, print_table
 from tqdm import tqdm
 
-from micrograd import Value, draw_dot, plot, topological_order
+from micrograd import Value, draw_dot, mermaid, plot, topological_order
 from micrograd.draw.graph import levels, topological_orders
 
 QUANTITIES = {  # name: unit, factor, colour, marker
@@ -222,6 +223,9 @@ def main():
              ("dc/da by plain recursion", -2, by_recursion())]  # fmt: skip
     print_table("Gradients", rows, "by hand")
     draw_dot(loss, edges="derivatives").save(folder / "orders.svg")  # along the last order
+    a, b, *middle, g, _ = variables(loss)
+    frames = {"Inputs": [a, b], "Middle nodes": middle, "Pre-loss nodes": g, "Loss": loss}
+    Path(folder, "orders.mmd").write_text(mermaid(loss, groups=frames), encoding="utf-8")
 
     targets = np.geomspace(1000, options.largest, 5).round().astype(int).tolist()
     sizes, *measured = zip(*map(measure, tqdm(targets, unit="graph")), strict=True)

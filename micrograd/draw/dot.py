@@ -24,6 +24,7 @@ number has a wider line or a deeper shade. Yellow means: look here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from micrograd.core.arithmetic import Number
 from micrograd.draw.calls import computed
@@ -32,8 +33,9 @@ from micrograd.draw.chain_rule import LEGENDS, Piece, Rules, rules_with_numbers,
 from micrograd.draw.foreign import as_ours
 from micrograd.draw.formulas import sign
 from micrograd.draw.graph import readable
+from micrograd.draw.names import values_in
 from micrograd.draw.network import draw_network
-from micrograd.draw.records import columns
+from micrograd.draw.records import Box, columns
 from micrograd.draw.render import Digraph
 from micrograd.draw.tokens import EDGE, FONT, GRAPH, LEGEND, LIGHT, largest, line
 from micrograd.draw.variables import variables
@@ -214,6 +216,7 @@ def _add_cards(dot: Digraph, cards: Cards, rules: Rules, side: str, frame: str =
 
 # ---- the same as Mermaid text
 
+ORDER = ("", "\N{CIRCLED DIGIT ONE}", "\N{CIRCLED DIGIT TWO}")  # unlike 1 and 2, no values
 SHAPES = {"input": "([{}])", "constant": "({})", "result": "[[{}]]"}  # others are boxes
 
 
@@ -224,11 +227,13 @@ def mermaid(
     level: str | int | None = None,
     *,
     parameters: object = (),
+    groups: Mapping[str, object] | None = None,
 ) -> str:
     """The graph that leads to `root` as Mermaid text, which GitHub and many editors can draw.
 
     The arguments are as in `draw_dot`. If the order of operands matters, as in a - b, their arrows
-    are numbered. Mermaid refuses to draw more than 500 arrows.
+    are numbered. Mermaid refuses to draw more than 500 arrows. A dict of groups, such as
+    groups={"Inputs": [x1, x2], "Loss": loss}, puts frames with these titles around its Values.
 
     Raises:
         TypeError: the root is not a Value.
@@ -240,16 +245,30 @@ def mermaid(
         v0(["x<br>data 3<br>grad •"])
         v1("2")
         v2[["#47;<br>data 1.5<br>grad •"]]
-        v0 -->|1| v2
-        v1 -->|2| v2
+        v0 -->|①| v2
+        v1 -->|②| v2
     """
-    root, names, parameters = as_ours(computed(root), variables(names), parameters)
+    root, names, parameters, groups = as_ours(
+        computed(root), variables(names), parameters, groups or {}
+    )
     drawn, _ = readable(_results(root, rankdir), names, level, parameters)
+    framed = [Box(f"g{k}", title, title) for k, title in enumerate(groups)]
+    frame_of = {
+        value: frame.name
+        for frame, inside in zip(framed, groups.values(), strict=True)
+        for value in values_in(inside, "groups")
+    }
+    within = {f"v{i}": frame_of[value] for i, value in enumerate(drawn.values) if value in frame_of}
+    nodes = [
+        box._replace(parent=within.get((box.name, *box.nodes)[-1], box.parent))
+        for box in drawn.nodes
+    ]
+    drawn = replace(drawn, nodes=tuple(nodes), frames=(*drawn.frames, *framed))
     arrows = []
     for box in drawn.nodes:
         ordered = box.op in ("-", "/", "**")
         for i, operand in enumerate(box.operands, 1):
-            arrows.append(f"{operand} -->{f'|{i}|' if ordered else ''} {box.name}")
+            arrows.append(f"{operand} -->{f'|{ORDER[i]}|' if ordered else ''} {box.name}")
     # Frames with equal titles, in the same frame, are one: each is called like the first of them.
     first: dict[tuple[str, str], str] = {}
     merged = {"": ""}

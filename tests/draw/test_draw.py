@@ -414,3 +414,16 @@ def test_clear_errors_of_draw_network():
             draw_network(model)
     with pytest.raises(ValueError, match="expects 2 inputs, got 3"):
         draw_network(Linear(2, 2), [1.0, 2.0, 3.0])
+
+
+def test_mermaid_puts_named_groups_into_frames():
+    x, w = Value(1.0), Value(2.0)
+    h = x * w
+    text = micrograd.mermaid(h - 1.0, groups={"Inputs": [x, w], "Middle": h})
+    assert [line.strip() for line in text.splitlines() if "graph g" in line] == [
+        'subgraph g0["Inputs"]', 'subgraph g1["Middle"]',
+    ]  # fmt: skip
+    inputs = text.partition("Inputs")[2].partition("end")[0]
+    assert "x<br>" in inputs
+    assert "w<br>" in inputs
+    assert "-->|②|" in text
