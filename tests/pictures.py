@@ -20,7 +20,7 @@ def picture(root, level="op", **options):
     text = micrograd.mermaid(root, level=level, **options)
     cards = re.findall(r'^    (\w+)\W+"(.*)"', text, re.MULTILINE)
     found = {key: words(shown) for key, shown in cards}
-    return found, re.findall(r"^    (\w+) -->(?:\|\d\|)? (\w+)$", text, re.MULTILINE)
+    return found, re.findall(r"^    (\w+) -->(?:\|.\|)? (\w+)$", text, re.MULTILINE)
 
 
 def names(root, **options):
@@ -37,7 +37,8 @@ def arrows(root, **options):
 def boxes(root, level, **options):
     """The words of the cards that stand for several operations, without their numbers."""
     found, _ = picture(root, level=level, **options)
-    cards = [card for key, card in found.items() if key.startswith("b")]
+    values, _ = picture(root, **options)
+    cards = [card for key, card in found.items() if key not in values]
     return [[word for word in card if not word.startswith(("data", "grad"))] for card in cards]
 
 

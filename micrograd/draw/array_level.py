@@ -40,11 +40,11 @@ def with_arrays(drawn: Graph) -> Graph:
     >>> from micrograd.arrays import values
     >>> W, x = values([[1.0, 2.0], [3.0, 4.0]]), values([1.0, -1.0])
     >>> for box in with_arrays(graph((W @ x).sum(), names={"W": W, "x": x})).nodes:
-    ...     print(box.name, box.label, box.op, box.operands)
-    a0 W  ()
-    a1 x  ()
-    a2  @ ('a0', 'a1')
-    v12  sum ('a2',)
+    ...     print(box.number, box.label, box.op, box.operands)
+    13 W  ()
+    14 x  ()
+    15  @ (13, 14)
+    12  sum (15,)
     """
     import numpy as np  # a graph of arrays has loaded it
 
@@ -53,49 +53,49 @@ def with_arrays(drawn: Graph) -> Graph:
     groups, inside = grouped(drawn)
     home = {v: k for k, some in inside.items() for v in some if k >= 0}
     arrays = [thing for thing, _ in groups if is_array(thing)]
-    n = len(arrays)
+    n, first = len(arrays), len(drawn.values)  # numbers: of arrays, and of the first box of one
     extra: dict[Any, Box] = {}  # operands that own no element: numbers, plain arrays, views
 
-    def called(v: Value) -> str:
-        return f"a{home[v]}" if home.get(v, n) < n else node_of[v].name
+    def box_of(v: Value) -> int:
+        return first + home[v] if home.get(v, n) < n else node_of[v].number
 
     def shown(array: Any) -> dict[str, Any]:
         # Some of its elements may not lead to the result.
-        boxes = [node_of.get(v, v) if isinstance(v, Value) else Box("", data=v, grad=0)
+        boxes = [node_of.get(v, v) if isinstance(v, Value) else Box(-1, data=v, grad=0)
                  for v in array.ravel().tolist()]  # fmt: skip
         data, grad = (tuple(getattr(box, what) for box in boxes) for what in ("data", "grad"))
         label = names.get(id(array), "")
         return {"label": label, "level": "array", "data": data, "grad": grad, "shape": array.shape}
 
-    def given(thing: Any) -> dict[str, tuple[str, ...]]:
-        # What an array remembers as an operand: its name, and the names of what it consists of.
+    def given(thing: Any) -> dict[int, tuple[int, ...]]:
+        # What an array remembers as an operand: its box, and the boxes that it consists of.
         label = named.of_numbers(thing)
         thing = np.asarray(thing) if isinstance(thing, (list, tuple)) else thing
         elements, key = _elements(thing), (len(extra),)
-        below = dict.fromkeys(called(v) for v in elements if v in node_of)
+        below = dict.fromkeys(box_of(v) for v in elements if v in node_of)
         if isinstance(thing, (int, float)):
-            box = Box("", kind="constant", data=thing, grad=0)
+            box = Box(-1, kind="constant", data=thing, grad=0)
         elif not (is_array(thing) and thing.ndim) or (elements and not below):
-            return {name: (name,) for name in below}
+            return {box: (box,) for box in below}
         elif not elements:
-            box = Box("", kind="constant", **shown(thing) | {"label": label})
+            box = Box(-1, kind="constant", **shown(thing) | {"label": label})
         else:
             whole = groups[next(home[v] for v in elements if v in node_of)][0]
             if (elements, thing.shape) == (_elements(whole), whole.shape):
-                return {name: (name,) for name in below}
+                return {box: (box,) for box in below}
             key = (thing.shape, *elements)
             op, suffix = _taken(thing, whole)
-            box = Box("", op=op, operands=tuple(below), **shown(thing))
+            box = Box(-1, op=op, operands=tuple(below), **shown(thing))
             if (name := names.get(id(whole))) and len(below) == 1 and not box.label:
                 box = box._replace(label=name + suffix, short=named.short(name) + suffix)
         box = extra.setdefault(
-            key, box._replace(name=f"c{len(extra)}", short=box.short or box.label)
+            key, box._replace(number=first + n + len(extra), short=box.short or box.label)
         )
-        return {box.name: box.operands}
+        return {box.number: box.operands}
 
     boxes = []
     for k, (thing, elements) in enumerate(groups):
-        used = dict.fromkeys(called(o) for v in inside[k] for o in v._prev if home.get(o) != k)
+        used = dict.fromkeys(box_of(o) for v in inside[k] for o in v._prev if home.get(o) != k)
         op, things = operation_of(thing), _memory(thing)[1]
         pairs = [pair for x in things for pair in given(x).items()]
         if op and used.keys() <= {name for _, below in pairs for name in below}:
@@ -109,18 +109,20 @@ def with_arrays(drawn: Graph) -> Graph:
             leaf = "input" if named.parameters.isdisjoint(elements) else "parameter"
             is_result = any(node.kind == "result" for node in nodes[: len(elements)])
             kind = ("result" if is_result else "operation") if operands else leaf
-            within = tuple(node.name for node in nodes)
-            box = box._replace(name=f"a{k}", kind=kind, nodes=within, **shown(thing))
+            within = tuple(node.number for node in nodes)
+            box = box._replace(number=first + k, kind=kind, nodes=within, **shown(thing))
             box = box._replace(short=named.short(box.label) if leaf == "parameter" else box.label)
         boxes.append(box)
     drawn = folded(replace(drawn, nodes=(*drawn.nodes, *extra.values()), level="array"), boxes)
     # The parameters of a model, for example, are too many to draw one by one.
     rests: list[Box] = []
     for kind in ("parameter", "input") if arrays else ():
-        loose = tuple(box.name for box in drawn.nodes if (box.kind, box.level) == (kind, "op"))
+        loose = tuple(box.number for box in drawn.nodes if (box.kind, box.level) == (kind, "op"))
         if len(loose) > LOOSE:
             title = counted(len(loose), kind)
-            rests.append(Box(f"r{len(rests)}", title, title, kind, "call", nodes=loose))
+            rests.append(
+                Box(first + n + len(extra) + len(rests), title, title, kind, "call", nodes=loose)
+            )
     return folded(drawn, rests)
 
 

@@ -62,20 +62,20 @@ class Cards:
     numbers: bool = True
     highlight: Any = ()
     done: Any = ()
-    sizes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    sizes: Mapping[int, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         nodes = self.drawn.nodes
-        self.box_of = {box.name: box for box in nodes}
+        self.box_of = {box.number: box for box in nodes}
         self.name_of = {
-            box.name: box.short
-            or box.name * (self.named and (box.kind != "constant" or box.level == "array"))
+            box.number: box.short
+            or f"v{box.number}" * (self.named and (box.kind != "constant" or box.level == "array"))
             for box in nodes
         }
-        within = {inside: box.name for box in nodes for inside in (box.name, *box.nodes)}
-        place = {value: within.get(f"v{i}", "") for i, value in enumerate(self.drawn.values)}
+        within = {inside: box.number for box in nodes for inside in (box.number, *box.nodes)}
+        place = {value: within.get(i, -1) for i, value in enumerate(self.drawn.values)}
 
-        def boxes(argument: str, wanted: object) -> list[str]:
+        def boxes(argument: str, wanted: object) -> list[int]:
             values = values_in(wanted, argument)
             strange = next((value for value in values if value not in place), None)
             if strange is not None:
@@ -93,9 +93,9 @@ class Cards:
         self._strongest = largest(box.data for box in nodes if box.level == "neuron")
         # In the middle of a backward pass, a node has received something only if one of its users
         # has passed on its gradient.
-        self._known = {box.name for box in nodes if box.has_gradient}
+        self._known = {box.number for box in nodes if box.has_gradient}
         if self.done:
-            self._known.update(o for b in nodes if b.name in self.done for o in b.operands)
+            self._known.update(o for b in nodes if b.number in self.done for o in b.operands)
         elif self.drawn.has_gradients:
             self._known.update(self.box_of)
 
@@ -107,7 +107,7 @@ class Cards:
             return []
         colour = "gradient" if self.rate == "grad" else "ink"
         shown = [("data", self._shown(box), "ink"), (self.rate, self._shown(box, "grad"), colour)]
-        rows, found = [], self._found.get(box.name, {})
+        rows, found = [], self._found.get(box.number, {})
         for row in shown[:1] if box.kind == "constant" else shown:
             rows.append(row)
             if row[0] in found:
@@ -116,7 +116,7 @@ class Cards:
 
     def _shown(self, box: Box, what: str = "data") -> str:
         # A dot if there is no gradient yet.
-        if what == "grad" and self.rate == "grad" and box.name not in self._known:
+        if what == "grad" and self.rate == "grad" and box.number not in self._known:
             return UNKNOWN
         shown = getattr(box, what)
         if box.level != "array":
@@ -129,16 +129,16 @@ class Cards:
         frame, ground = COLOURS[box.kind]
         if box.level == "neuron":
             ground = shade(box.data, self._strongest)
-        colours = DONE if box.name in self.done else LIGHT
-        marked = box.name in self._marked
+        colours = DONE if box.number in self.done else LIGHT
+        marked = box.number in self._marked
         look: dict[str, Any] = {
             "BORDER": 2 if box.kind == "result" else 1,
             "COLOR": INK if marked else frame,
             "BGCOLOR": ground if colours is LIGHT else DONE["panel"],
             "STYLE": "ROUNDED" if box.kind in ("input", "constant") else "SOLID",
         }
-        if box.name in self.sizes:
-            look["WIDTH"], look["HEIGHT"] = (int(72 * float(x)) for x in self.sizes[box.name])
+        if box.number in self.sizes:
+            look["WIDTH"], look["HEIGHT"] = (int(72 * float(x)) for x in self.sizes[box.number])
         body = self._body(box, colours)
         rows = [[body]]
         if box.operands and box.has_ports:
@@ -151,7 +151,7 @@ class Cards:
 
     def _body(self, box: Box, colours: Mapping[str, str]) -> str:
         # The cell with the title and the numbers; '' if the card shows neither.
-        title, numbers, ink = self.name_of[box.name], self.rows(box), colours["ink"]
+        title, numbers, ink = self.name_of[box.number], self.rows(box), colours["ink"]
         if box.kind == "constant" and box.has_ports:
             text = "  ".join(filter(None, (title, numbers[0][1])))
             return _tag("TD", _text(text, ink), CELLPADDING=3)

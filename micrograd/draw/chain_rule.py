@@ -19,7 +19,7 @@ from micrograd.engine import Value
 from micrograd.operations import matrix_product_rule
 
 Piece = tuple[str, str]  # a text, and 'local', 'gradient', 'share', 'ink', 'rate' or 'faint'
-Rules = dict[str, list[list[Piece]]]  # keyed by node: a row for each operand, [] if it has no rule
+Rules = dict[int, list[list[Piece]]]  # keyed by node: a row for each operand, [] if it has no rule
 # Browsers may drop an ordinary space at the end of a piece.
 FITS = 3  # rows and columns of a matrix that is shown in numbers
 EQUALS: Piece = ("\xa0=\xa0", "faint")
@@ -74,24 +74,24 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
     >>> y = x * 2.0
     >>> y.backward()
     >>> rules, has_dots = rules_with_numbers(graph(y), forward=False, complete=True)
-    >>> [" ".join(text.strip() for text, _ in row) for row in rules["v2"]]
+    >>> [" ".join(text.strip() for text, _ in row) for row in rules[2]]
     ['2 × 1 = 2', '']
     """
     value_of = drawn.value_of
-    box_of = {node.name: node for node in drawn.nodes}
-    local: dict[str, Sequence[Any]] = {}  # of each operand; not for boxes of many numbers
-    for name, value in value_of.items():
-        node = box_of[name]
+    box_of = {node.number: node for node in drawn.nodes}
+    local: dict[int, Sequence[Any]] = {}  # of each operand; not for boxes of many numbers
+    for k, value in value_of.items():
+        node = box_of[k]
         if node.level == "neuron":
-            inside = [drawn.values[int(each[1:])] for each in node.nodes]
-            local[name] = _through(inside, [value_of.get(operand) for operand in node.operands])
+            inside = [drawn.values[i] for i in node.nodes]
+            local[k] = _through(inside, [value_of.get(operand) for operand in node.operands])
         elif node.op == value._op:
-            local[name] = _known_derivatives(value)
+            local[k] = _known_derivatives(value)
 
-    received: dict[str, list[Any]] = {}
-    for name, node in box_of.items():
+    received: dict[int, list[Any]] = {}
+    for k, node in box_of.items():
         for i, operand in enumerate(node.operands):
-            share = (local[name][i] or 0) * node.grad if name in local else math.nan
+            share = (local[k][i] or 0) * node.grad if k in local else math.nan
             received.setdefault(operand, []).append(innermost(share))
     shown = {x for x in value_of if box_of[x].kind != "constant" and x not in drawn.results}
     shown -= {x for x in shown if getattr(value_of[x], "is_frozen", False)}
@@ -100,7 +100,7 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
     if any(box_of[x].op and box_of[x].has_gradient for x in dotted):
         dotted = {*received}  # a leaf may have accumulated, but this is of other data
 
-    def row(d: Any, operand: str, node: str) -> list[Piece]:
+    def row(d: Any, operand: int, node: int) -> list[Piece]:
         along = operand if forward else node
         if box_of[operand].kind == "constant" or along not in value_of:
             return []
@@ -115,13 +115,13 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
         return product(number(d), *texts, forward)
 
     rules = {
-        name: [row(*pair, name) for pair in zip(each, box_of[name].operands, strict=True)]
-        for name, each in local.items()
+        k: [row(*pair, k) for pair in zip(each, box_of[k].operands, strict=True)]
+        for k, each in local.items()
     }
     for node in drawn.nodes:
         factors = [box_of[operand] for operand in node.operands]
         if _is_product(node) and drawn.has_gradients and not (forward or dotted):
-            rules[node.name] = [_in_matrices(node, factors, i) for i in (0, 1)]
+            rules[node.number] = [_in_matrices(node, factors, i) for i in (0, 1)]
     return rules, bool(dotted)
 
 
@@ -175,7 +175,7 @@ def _add_up(shares: Sequence[Any], grad: Any) -> bool:
         return True
 
 
-def rules_with_symbols(drawn: Graph, name_of: Mapping[str, str]) -> Rules:
+def rules_with_symbols(drawn: Graph, name_of: Mapping[int, str]) -> Rules:
     r"""The chain rule in letters: upstream gradient · local derivative.
 
     For arrays, ⊙ multiplies entry by entry, Σ adds up what was broadcast or, beside a ·, the
@@ -187,31 +187,31 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[str, str]) -> Rules:
 
     >>> from micrograd.draw.graph import graph
     >>> y = Value(3.0).tanh()
-    >>> rules = rules_with_symbols(graph(y * 2.0), {"v0": "x", "v1": "y", "v3": "L"})
-    >>> " ".join(text.strip() for text, _ in rules["v1"][0])
+    >>> rules = rules_with_symbols(graph(y * 2.0), {0: "x", 1: "y", 3: "L"})
+    >>> " ".join(text.strip() for text, _ in rules[1][0])
     '∂L/∂y · ∂y/∂x'
     >>> from micrograd.arrays import values
     >>> from micrograd.draw.graph import at_level
     >>> X, W = values([[1.0, 2.0], [0.0, 1.0]]), values([[3.0], [4.0]])
     >>> drawn = at_level(graph((X @ W).sum(), names={"X": X, "W": W}), "array")
-    >>> names = {box.name: name for box, name in zip(drawn.nodes, "XWPL", strict=True)}
-    >>> for row in rules_with_symbols(drawn, names)["a2"]:
+    >>> names = {box.number: name for box, name in zip(drawn.nodes, "XWPL", strict=True)}
+    >>> for row in rules_with_symbols(drawn, names)[15]:
     ...     print("".join(text for text, _ in row).replace("\xa0", " "))
     ∂L/∂P · Wᵀ   (2 × 1) (1 × 2)
     Xᵀ · ∂L/∂P   (2 × 2) (2 × 1)
     """
-    results = [name_of[node.name] for node in drawn.nodes if node.kind == "result"]
+    results = [name_of[node.number] for node in drawn.nodes if node.kind == "result"]
     if len(results) > 1:
         raise ValueError(f"edges='symbols' expects one result, got {len(results)}: draw their sum")
-    box_of = {node.name: node for node in drawn.nodes}
+    box_of = {node.number: node for node in drawn.nodes}
 
     def row(node: Box, i: int) -> list[Piece]:
         operand = box_of[node.operands[i]]
         if operand.kind == "constant":
             return []
-        upstream = (partial(results[0], name_of[node.name]), "gradient")
-        local = (partial(name_of[node.name], name_of[operand.name]), "local")
-        if name_of[node.name] == results[0]:  # its gradient is 1
+        upstream = (partial(results[0], name_of[node.number]), "gradient")
+        local = (partial(name_of[node.number], name_of[operand.number]), "local")
+        if name_of[node.number] == results[0]:  # its gradient is 1
             return [local]
         if node.level != "array":
             return [upstream, DOT, local]
@@ -231,7 +231,7 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[str, str]) -> Rules:
         return [*[added] * was_broadcast, upstream, times, local]
 
     with_rules = [node for node in drawn.nodes if node.has_ports]
-    return {node.name: [row(node, i) for i in range(len(node.operands))] for node in with_rules}
+    return {node.number: [row(node, i) for i in range(len(node.operands))] for node in with_rules}
 
 
 def _transposed(factor: tuple[Piece, tuple[int, ...]]) -> tuple[Piece, tuple[int, ...]]:

@@ -127,7 +127,7 @@ def draw_dot(
     rate, named = "grad" if tangents is None else "tangent", edges == "symbols"
     # The width and height of each card in the other drawing, in inches.
     rows = frame.pipe("plain", encoding="utf-8").splitlines() if frame else []
-    sizes = {row.split()[1]: row.split()[4:6] for row in rows if row.startswith("node ")}
+    sizes = {int(row.split()[1][1:]): row.split()[4:6] for row in rows if row.startswith("node v")}
     cards = Cards(drawn, rate, named, numbers, highlight, done, sizes)
     rules, legend, state = _rules(cards, edges)
     captions = [*state, *captions]
@@ -152,16 +152,16 @@ def draw_dot(
     _add_cards(dot, cards, rules, side)
     heaviest = largest(w for box in drawn.nodes for w in box.weights)
     backward = {"dir": "back", "color": LIGHT["gradient"]} if edges == "symbols" else {}
-    constants = {box.name for box in drawn.nodes if box.kind == "constant"}
+    constants = {box.number for box in drawn.nodes if box.kind == "constant"}
     for box in drawn.nodes:
         for i, operand in enumerate(box.operands):
             port = f"p{i}:" if box.has_ports else ""
             weight: dict[str, str] = {}
             if box.weights:
-                port = port if any(rules.get(box.name, ())) else "p0:"
+                port = port if any(rules.get(box.number, ())) else "p0:"
                 weight = {"arrowhead": "none", **line(box.weights[i], heaviest)}
             ways = weight if operand in constants else weight | backward  # these receive nothing
-            dot.edge(operand, f"{box.name}:{port}{side}", **ways)
+            dot.edge(f"v{operand}", f"v{box.number}:{port}{side}", **ways)
     return dot
 
 
@@ -190,28 +190,28 @@ def _rules(cards: Cards, edges: str) -> tuple[Rules, Sequence[Piece], list[str]]
     return rules, LEGENDS[known] if rules else (), state + [DOTS] * has_dots
 
 
-def _add_cards(dot: Digraph, cards: Cards, rules: Rules, side: str, frame: str = "") -> None:
+def _add_cards(dot: Digraph, cards: Cards, rules: Rules, side: str, frame: int = -1) -> None:
     # The cards in a frame, and the frames in it.
-    frames, columns_of = {box.name for box in cards.drawn.frames}, columns(cards.drawn)
+    frames, columns_of = {box.number for box in cards.drawn.frames}, columns(cards.drawn)
     nodes = cards.drawn.nodes
     # Graphviz places the members of a frame from below, if arrows go to the right
-    for box in reversed(nodes) if frame and side == "w" else nodes:
-        if (box.parent if box.parent in frames else "") != frame:
+    for box in reversed(nodes) if frame >= 0 and side == "w" else nodes:
+        if (box.parent if box.parent in frames else -1) != frame:
             continue
         # Operands in one column stand in their order, so that no arrows cross before their ports.
         is_ordered = box.has_ports and len({columns_of[operand] for operand in box.operands}) == 1
         attributes = {"ordering": "in"} if is_ordered and len(box.operands) > 1 else {}
-        if box.name in cards.sizes:  # exactly, while a table has whole points
-            attributes |= zip(("width", "height"), cards.sizes[box.name], strict=True)
+        if box.number in cards.sizes:  # exactly, while a table has whole points
+            attributes |= zip(("width", "height"), cards.sizes[box.number], strict=True)
         if box.label and box.short != box.label:
             attributes["tooltip"] = drawable(box.label)
-        text = cards.html(box, rules.get(box.name, ()), side)
-        dot.node(box.name, f"<{text}>", **attributes)
+        text = cards.html(box, rules.get(box.number, ()), side)
+        dot.node(f"v{box.number}", f"<{text}>", **attributes)
     for box in cards.drawn.frames:
         if box.parent == frame:
-            with dot.subgraph(name=f"cluster_{box.name}") as inner:
+            with dot.subgraph(name=f"cluster_{box.number}") as inner:
                 inner.attr(label=caption([box.short]), color=EDGE, style="rounded")
-                _add_cards(inner, cards, rules, side, box.name)
+                _add_cards(inner, cards, rules, side, box.number)
 
 
 # ---- the same as Mermaid text
@@ -252,15 +252,16 @@ def mermaid(
         computed(root), variables(names), parameters, groups or {}
     )
     drawn, _ = readable(_results(root, rankdir), names, level, parameters)
-    framed = [Box(f"g{k}", title, title) for k, title in enumerate(groups)]
+    first = 1 + max(box.number for box in (*drawn.nodes, *drawn.frames))
+    framed = [Box(k, title, title) for k, title in enumerate(groups, first)]
     frame_of = {
-        value: frame.name
+        value: frame.number
         for frame, inside in zip(framed, groups.values(), strict=True)
         for value in values_in(inside, "groups")
     }
-    within = {f"v{i}": frame_of[value] for i, value in enumerate(drawn.values) if value in frame_of}
+    within = {i: frame_of[value] for i, value in enumerate(drawn.values) if value in frame_of}
     nodes = [
-        box._replace(parent=within.get((box.name, *box.nodes)[-1], box.parent))
+        box._replace(parent=within.get((box.number, *box.nodes)[-1], box.parent))
         for box in drawn.nodes
     ]
     drawn = replace(drawn, nodes=tuple(nodes), frames=(*drawn.frames, *framed))
@@ -268,29 +269,29 @@ def mermaid(
     for box in drawn.nodes:
         ordered = box.op in ("-", "/", "**")
         for i, operand in enumerate(box.operands, 1):
-            arrows.append(f"{operand} -->{f'|{ORDER[i]}|' if ordered else ''} {box.name}")
+            arrows.append(f"v{operand} -->{f'|{ORDER[i]}|' if ordered else ''} v{box.number}")
     # Frames with equal titles, in the same frame, are one: each is called like the first of them.
-    first: dict[tuple[str, str], str] = {}
-    merged = {"": ""}
+    same: dict[tuple[int, str], int] = {}
+    merged = {-1: -1}
     for box in drawn.frames:  # each after the frame around it
-        merged[box.name] = first.setdefault((merged.get(box.parent, ""), box.short), box.name)
-    cards = _inside("", Cards(drawn), merged)
+        merged[box.number] = same.setdefault((merged.get(box.parent, -1), box.short), box.number)
+    cards = _inside(-1, Cards(drawn), merged)
     return "\n    ".join([f"flowchart {rankdir}", *cards, *arrows]) + "\n"
 
 
-def _inside(frame: str, cards: Cards, merged: Mapping[str, str]) -> Iterator[str]:
+def _inside(frame: int, cards: Cards, merged: Mapping[int, int]) -> Iterator[str]:
     # The cards in a frame, and the frames in it.
     for box in cards.drawn.nodes:
-        if merged.get(box.parent, "") == frame:
-            head = " ".join(filter(None, [sign(box.op), cards.name_of[box.name]]))
+        if merged.get(box.parent, -1) == frame:
+            head = " ".join(filter(None, [sign(box.op), cards.name_of[box.number]]))
             rows = (f"{word} {number}".strip() for word, number, _ in cards.rows(box))
             lines = filter(None, [head, *box.details, *rows])
             text = "<br>".join(map(_for_mermaid, lines))
-            yield box.name + SHAPES.get(box.kind, "[{}]").format(f'"{text}"')
+            yield f"v{box.number}" + SHAPES.get(box.kind, "[{}]").format(f'"{text}"')
     for box in cards.drawn.frames:
-        if merged[box.name] == box.name and merged.get(box.parent, "") == frame:
-            yield f'subgraph {box.name}["{_for_mermaid(box.short)}"]'
-            yield from _inside(box.name, cards, merged)
+        if merged[box.number] == box.number and merged.get(box.parent, -1) == frame:
+            yield f'subgraph v{box.number}["{_for_mermaid(box.short)}"]'
+            yield from _inside(box.number, cards, merged)
             yield "end"
 
 

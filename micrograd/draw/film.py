@@ -75,7 +75,7 @@ def _pictures(
     width, ways = _layout(final)
     titles = Cards(drawn).name_of
     shown_as = {
-        value: titles[box.name] or f"{sign(box.op)} {number(box.data)}".strip()
+        value: titles[box.number] or f"{sign(box.op)} {number(box.data)}".strip()
         for value, box in zip(drawn.values, drawn.nodes, strict=True)
     }
     first, seeded, *handed_on, last = _captions(steps, shown_as, max(24, int(width / LETTER)))

@@ -1,13 +1,13 @@
 """A graph as plain records, from which all drawings are made; and the orders of its nodes.
 
-`graph()` records one `Box` per Value in topological order and calls them v0, v1, ...
+`graph()` records one `Box` per Value in topological order, with the numbers 0, 1, ...
 
     >>> a = Value(3.0)
     >>> square = a * a
     >>> for node in graph(square, names={"a": a, "square": square}).nodes:
-    ...     print(node.name, node.label, node.kind, node.data, node.op, node.operands)
-    v0 a input 3.0  ()
-    v1 square result 9.0 * ('v0', 'v0')
+    ...     print(node.number, node.label, node.kind, node.data, node.op, node.operands)
+    0 a input 3.0  ()
+    1 square result 9.0 * (0, 0)
 """
 
 from __future__ import annotations
@@ -80,13 +80,13 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: obj
         plain = named.of_constants(order, neurons_in(order, [*roots], named.path_of))
     if not named.parameters:
         named.add_shared(order, plain)
-    name_of = {value: f"v{i}" for i, value in enumerate(order)}
+    place = {value: i for i, value in enumerate(order)}
     nodes = []
-    for value, name in name_of.items():
+    for value, i in place.items():
         known = by_hand.label_of.get(value) or named.label_of.get(value)
         if not known and (given := origin(value, "numbers")):
-            row, i = given
-            known = (whole := named.of_numbers(row)) and f"{whole}[{i}]"
+            row, k = given
+            known = (whole := named.of_numbers(row)) and f"{whole}[{k}]"
         short = label = str(value.label or known or plain.get(value, ""))
         if value._prev:
             kind = "result" if value in roots else "operation"
@@ -94,10 +94,10 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: obj
             kind, short = "parameter", label if value.label else named.short(label)
         else:
             kind = "constant" if value.is_constant else "input"
-        operands = tuple([name_of[operand] for operand in value._prev])
+        operands = tuple([place[operand] for operand in value._prev])
         op, data, grad = str(value._op), value.data, value.grad
-        nodes.append(Box(name, label, short, kind, "op", op, operands, data, grad))
-    return Graph(tuple(nodes), tuple(name_of[r] for r in roots), tuple(order), named=named)
+        nodes.append(Box(i, label, short, kind, "op", op, operands, data, grad))
+    return Graph(tuple(nodes), tuple(place[r] for r in roots), tuple(order), named=named)
 
 
 def roots_of(results: Sequence[Any]) -> dict[Value, None]:
@@ -190,7 +190,7 @@ def _fits(drawn: Graph) -> bool:
     if len(drawn.nodes) > LARGEST:
         return False
     column = columns(drawn)
-    lengths = [column[box.name] - column[o] for box in drawn.nodes for o in box.operands]
+    lengths = [column[box.number] - column[o] for box in drawn.nodes for o in box.operands]
     return len(lengths) <= 2 * LARGEST and sum(lengths) <= FARTHEST
 
 

@@ -76,7 +76,7 @@ class Hierarchy:
 
     def __init__(self, drawn: Graph, by_calls: bool = True) -> None:
         self.drawn, values = drawn, drawn.values
-        self.results = [int(result[1:]) for result in drawn.results]
+        self.results = drawn.results
         self.place = place = {value: i for i, value in enumerate(values)}
         self.operands = [tuple([place[o] for o in value._prev]) for value in values]
         self.is_called = by_calls and is_called(values)
@@ -565,26 +565,30 @@ class Hierarchy:
         frames = [self._card(part) for part in shown[1:]]
         results = drawn.results
         if only:
-            mine = {node.name for node in nodes if node.parent == only.name}
-            used = {operand for node in nodes if node.name in mine for operand in node.operands}
-            nodes = [node for node in nodes if node.name in mine | used]
-            nodes = [n if n.name in mine else n._replace(operands=()) for n in nodes]
-            frames = [frame._replace(parent="") for frame in frames if frame.name == only.name]
-            results = tuple(node.name for node in nodes if node.name not in used)
+            box = self._number_of(only)
+            mine = {node.number for node in nodes if node.parent == box}
+            used = {operand for node in nodes if node.number in mine for operand in node.operands}
+            nodes = [node for node in nodes if node.number in mine | used]
+            nodes = [n if n.number in mine else n._replace(operands=()) for n in nodes]
+            frames = [frame._replace(parent=-1) for frame in frames if frame.number == box]
+            results = tuple(node.number for node in nodes if node.number not in used)
         return replace(
             drawn, nodes=tuple(nodes), results=results, level=level, frames=tuple(frames)
         )
 
     @cached_property
-    def _first(self) -> dict[str, str]:
+    def _first(self) -> dict[str, int]:
         # The first constant of each name.
         named = [node for node in self.drawn.nodes if node.kind == "constant" and node.label]
-        return {node.label: node.name for node in reversed(named)}
+        return {node.label: node.number for node in reversed(named)}
 
     def _with_frame(self, node: Box) -> Box:
-        i = int(node.name[1:])
-        short = node.short or self.label_of.get(i, "")
-        return node._replace(short=short, label=node.label or short, parent=self.box_of[i].name)
+        short = node.short or self.label_of.get(node.number, "")
+        parent = self._number_of(self.box_of[node.number])
+        return node._replace(short=short, label=node.label or short, parent=parent)
+
+    def _number_of(self, part: Part | None) -> int:
+        return -1 if part in (None, self.root) else len(self.operands) + part.index
 
     def _card(self, part: Part, level: str = "calls") -> Box:
         nodes, used = sorted(inside(part)), self.outputs[part]
@@ -593,15 +597,15 @@ class Hierarchy:
         is_result = not self.outputs[part].keys().isdisjoint(self.results)
         kind = self.drawn.nodes[nodes[0]].kind if part.kind == "leaves" else "operation"
         box = Box(
-            name=part.name,
+            number=self._number_of(part),
             label=part.place if isinstance(part.place, str) else part.label,
             short=part.label,
             kind="result" if is_result else kind,
             level="call",
             data=tuple(node.data for node in outputs),
             grad=tuple(node.grad for node in outputs),
-            nodes=tuple([f"v{i}" for i in nodes]),
-            parent=part.parent.name if part.parent else "",
+            nodes=tuple(nodes),
+            parent=self._number_of(part.parent),
             details=tuple(filter(None, part.about.split(" · "))),
         )
         if not (neuron := part.neuron) or level != "neuron":
@@ -610,7 +614,7 @@ class Hierarchy:
         # Plain numbers may be in the box; if they have a name, all neurons share the first of them.
         inputs = [self.drawn.nodes[self.place[x]] for x in neuron.inputs]
         pairs = [
-            (self._first.get(x.label, x.name) if x.kind == "constant" else x.name, w.data)
+            (self._first.get(x.label, x.number) if x.kind == "constant" else x.number, w.data)
             for w, x in zip(neuron.weights, inputs, strict=True)
         ]
         shown = [pair for pair in pairs if pair[0] not in box.nodes]

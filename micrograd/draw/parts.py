@@ -145,11 +145,6 @@ class Part:
         self.called = self.label if self.kind == "call" else ""
 
     @property
-    def name(self) -> str:
-        """What its record is called; '' for the whole graph."""
-        return f"b{self.index}" if self.index >= 0 else ""
-
-    @property
     def parent(self) -> Part | None:
         """The box around it; None for the whole graph."""
         return self.around()
@@ -184,7 +179,7 @@ def parts_of(drawn: Graph) -> list[tuple[Part | None, Any, int]]:
     """
     order, named = drawn.values, drawn.named
     index = {value: i for i, value in enumerate(order)}
-    results = [order[int(name[1:])] for name in drawn.results]
+    results = [order[i] for i in drawn.results]
     width = Counter(map(layer_of, rows_of(named.path_of)))
     of: dict[Value, Part] = {}
     layers: dict[Any, Part] = {}  # by their paths and inputs: the last call

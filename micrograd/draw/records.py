@@ -18,35 +18,34 @@ class Box(NamedTuple):
     """One Value, or one card for many.
 
     Attributes:
-        name: 'v7' is the Value at index 7 of the topological order; 'b0' is a box of a hierarchy,
-            'a0' an array, 'c0' a view of an array or a plain number beside arrays.
+        number: of a Value, its index in the topological order; other boxes come after these.
         label: its `label` if it has one, else its name as one would type it, such as
             'model.layers[0].neurons[1]', else ''.
         short: what its card is called, such as 'L0.n1', or ''.
         kind: 'input', 'parameter' or 'constant' for a leaf, else 'operation' or 'result'.
         level: 'op' for a Value, 'neuron', 'array', or 'call' for any other part of the graph.
         op: the operation as in `_op`, or the activation; '' for a leaf.
-        operands: names of the boxes that it uses, in order: twice for `x * x`, once for a 'call'.
+        operands: numbers of the boxes that it uses, in order: twice for `x * x`, once for a 'call'.
         data, grad: numbers of any kind, of a neuron's output; tuples of an array, or of the outputs
             of a call.
-        parent: name of the box around it, or ''.
-        nodes: names of the Values inside: a neuron's output last, an array's elements first.
+        parent: number of the box around it, or -1.
+        nodes: numbers of the Values inside: a neuron's output last, an array's elements first.
         weights: of a neuron, the weight of each operand.
         shape: of an array.
         details: further lines on the card of a call.
     """
 
-    name: str
+    number: int
     label: str = ""
     short: str = ""
     kind: str = "operation"
     level: str = "op"
     op: str = ""
-    operands: tuple[str, ...] = ()
+    operands: tuple[int, ...] = ()
     data: Any = ()
     grad: Any = ()
-    parent: str = ""
-    nodes: tuple[str, ...] = ()
+    parent: int = -1
+    nodes: tuple[int, ...] = ()
     weights: tuple[Any, ...] = ()
     shape: tuple[int, ...] = ()
     details: tuple[str, ...] = ()
@@ -72,7 +71,7 @@ class Graph:
 
     Attributes:
         nodes: the boxes.
-        results: the names of the boxes of the results.
+        results: the numbers of the boxes of the results.
         values: the Values in topological order, at every level; two graphs may be equal without
             sharing them.
         level: 'op', 'neuron', 'layer', 'array' or 'calls'.
@@ -81,18 +80,18 @@ class Graph:
     """
 
     nodes: tuple[Box, ...]
-    results: tuple[str, ...]
+    results: tuple[int, ...]
     values: tuple[Value, ...] = field(compare=False, repr=False)
     level: str = "op"
     frames: tuple[Box, ...] = ()
     named: Any = field(default=None, compare=False, repr=False)
 
     @property
-    def value_of(self) -> dict[str, Value]:
-        """The Value of each box that has one number: of a neuron, its output."""
+    def value_of(self) -> dict[int, Value]:
+        """The Value of each box that has a single one: of a neuron, its output."""
         single = [box for box in self.nodes if box.level in ("op", "neuron")]
-        names = {box.name: box.nodes[-1] if box.nodes else box.name for box in single}
-        return {name: self.values[int(v[1:])] for name, v in names.items() if v.startswith("v")}
+        places = {box.number: (box.number, *box.nodes)[-1] for box in single}
+        return {box: self.values[i] for box, i in places.items() if i < len(self.values)}
 
     @cached_property
     def has_gradients(self) -> bool:
@@ -120,39 +119,39 @@ def folded(drawn: Graph, boxes: Sequence[Box]) -> Graph:
     A box without operands uses what its nodes use. Nodes that lead only to the inside of a box,
     such as the weights of a neuron, are left out.
     """
-    box_of = {node: box.name for box in boxes for node in box.nodes}
-    used: dict[str, dict[str, None]] = {box.name: {} for box in boxes}
-    found: dict[str, Box] = {}
+    box_of = {node: box.number for box in boxes for node in box.nodes}
+    used: dict[int, dict[int, None]] = {box.number: {} for box in boxes}
+    found: dict[int, Box] = {}
     for node in drawn.nodes:
         operands = tuple([box_of.get(operand, operand) for operand in node.operands])
-        if node.name in box_of:
-            used[box_of[node.name]].update(dict.fromkeys(operands))
+        if node.number in box_of:
+            used[box_of[node.number]].update(dict.fromkeys(operands))
         else:
-            found[node.name] = node._replace(operands=operands)
+            found[node.number] = node._replace(operands=operands)
     for box in boxes:
-        used[box.name].pop(box.name, None)
+        used[box.number].pop(box.number, None)
         given = tuple([box_of.get(operand, operand) for operand in box.operands])
-        found[box.name] = box._replace(operands=given or tuple(used[box.name]))
+        found[box.number] = box._replace(operands=given or tuple(used[box.number]))
     results = tuple(dict.fromkeys(box_of.get(result, result) for result in drawn.results))
-    placed: dict[str, Box] = {}  # operands first
-    begun: set[str] = set()
+    placed: dict[int, Box] = {}  # operands first
+    begun: set[int] = set()
     path = [*reversed(results)]
     while path:
         box = found[path[-1]]
-        before = [] if box.name in begun else [o for o in box.operands if o not in begun]
-        begun.add(box.name)
+        before = [] if box.number in begun else [o for o in box.operands if o not in begun]
+        begun.add(box.number)
         path += reversed(before)
         if not before:
             placed.setdefault(path.pop(), box)
     return replace(drawn, nodes=tuple(placed.values()), results=results)
 
 
-def columns(drawn: Graph) -> dict[str, int]:
+def columns(drawn: Graph) -> dict[int, int]:
     """The column of each box: behind its operands. A leaf is one column before its first user."""
-    column = {drawn.nodes[0].name: 0}
+    column = {drawn.nodes[0].number: 0}
     for box in drawn.nodes:
         if box.operands:
-            mine = column[box.name] = 1 + max(column.get(o, 0) for o in box.operands)
+            mine = column[box.number] = 1 + max(column.get(o, 0) for o in box.operands)
             for operand in box.operands:
                 column.setdefault(operand, mine - 1)
     return column

@@ -121,7 +121,7 @@ def _graph_data(
     if level is None and not watched and len(opened) == sum(b["kind"] != "outside" for b in boxes):
         # all is in sight: there is nothing to fold
         boxes, box_of, opened = [], [-1] * len(nodes), []
-    texts = [n.short or n.label or label_of.get(i, n.name) for i, n in enumerate(nodes)]
+    texts = [n.short or n.label or label_of.get(i, f"v{i}") for i, n in enumerate(nodes)]
     labels = distinct(texts, "{} ({})")
     recorded = recorded_rules(loss)
     for rule in recorded["rules"]:

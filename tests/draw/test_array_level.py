@@ -118,8 +118,8 @@ PRODUCTS = [  # of a 3 x 3 matrix A and a 2 x 3 matrix B
     (lambda A, B: B[0] @ A, "B[0]", "∂L/∂P · Aᵀ   (1 × 3) (3 × 3)",
      "B[0]ᵀ · ∂L/∂P   (3 × 1) (1 × 3)"),
     (lambda A, B: np.concatenate([A[:1], B]) @ np.ones(3), "concatenate",
-     "∂L/∂P · c1ᵀ   (3 × 1) (1 × 3)"),
-    (lambda A, B: [[1.0, 2.0]] @ B, "B", "c0ᵀ · ∂L/∂P   (2 × 1) (1 × 3)"),
+     "∂L/∂P · v43ᵀ   (3 × 1) (1 × 3)"),
+    (lambda A, B: [[1.0, 2.0]] @ B, "B", "v29ᵀ · ∂L/∂P   (2 × 1) (1 × 3)"),
     (lambda A, B: A.reshape(3, 1, 3) @ B.T, "Bᵀ", "∂L/∂P · B   (3 × 1 × 2) (2 × 3)",
      "∑ A.reshape(3, 1, 3)ᵀ · ∂L/∂P   (3 × 3 × 1) (3 × 1 × 2)"),
 ]  # fmt: skip
