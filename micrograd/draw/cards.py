@@ -15,6 +15,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from micrograd.draw.chain_rule import Piece, matrix, matrix_text
@@ -43,7 +44,7 @@ class Cards:
     Args:
         drawn: the graph.
         rate: 'grad', or 'tangent' if the graph has tangents instead of gradients.
-        named: whether nodes without a name are called v7, for example.
+        named: whether nodes without a name are called v1, v2, ...
         numbers, highlight, done: as in `draw_dot`.
         sizes: the least width and height of each box, in inches.
 
@@ -67,11 +68,12 @@ class Cards:
     def __post_init__(self) -> None:
         nodes = self.drawn.nodes
         self.box_of = {box.number: box for box in nodes}
-        self.name_of = {
-            box.number: box.short
-            or f"v{box.number}" * (self.named and (box.kind != "constant" or box.level == "array"))
-            for box in nodes
-        }
+        given = {box.short for box in nodes}
+        free = (name for k in count(1) if (name := f"v{k}") not in given)
+        self.name_of = {box.number: box.short for box in nodes}
+        for box in nodes if self.named else ():
+            if not box.short and (box.kind != "constant" or box.level == "array"):
+                self.name_of[box.number] = next(free)
         within = {inside: box.number for box in nodes for inside in (box.number, *box.nodes)}
         place = {value: within.get(i, -1) for i, value in enumerate(self.drawn.values)}
 

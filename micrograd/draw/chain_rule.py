@@ -24,6 +24,8 @@ Rules = dict[int, list[list[Piece]]]  # keyed by node: a row for each operand, [
 FITS = 3  # rows and columns of a matrix that is shown in numbers
 EQUALS: Piece = ("\xa0=\xa0", "faint")
 DOT: Piece = ("\xa0\N{MIDDLE DOT}\xa0", "faint")
+TIMES_EACH: Piece = ("\xa0\N{CIRCLED DOT OPERATOR}\xa0", "faint")
+ADDED: Piece = ("\N{N-ARY SUMMATION}\xa0", "faint")
 
 
 def product(local: str, rate: str, share: str, forward: bool = False) -> list[Piece]:
@@ -39,6 +41,18 @@ LEGENDS: dict[str, list[Piece]] = {
     "local": [("local derivatives", "local"), (", beside the arrow of the operand", "faint")],
     "symbols": [("upstream gradient", "gradient"), DOT, ("local derivative", "local")],
 }
+SAID = {  # of signs in the rules of arrays
+    TIMES_EACH[0].strip(): "multiplies entry by entry",
+    ADDED[0].strip(): "adds up what several entries used",
+    TRANSPOSED: "is the transposed matrix",
+}
+
+
+def legend_of(rules: Rules, known: str) -> list[Piece]:
+    """The legend of rules: what their colours mean and, for arrays, their signs."""
+    shown = "".join(text for rows in rules.values() for row in rows for text, _ in row)
+    signs = [f"{sign} {said}" for sign, said in SAID.items() if sign in shown]
+    return [*LEGENDS[known], (";\xa0 ".join(["", *signs]), "faint")] if rules else []
 
 
 def with_tangents(drawn: Graph, tangents: object) -> Graph:
@@ -122,7 +136,28 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
         factors = [box_of[operand] for operand in node.operands]
         if _is_product(node) and drawn.has_gradients and not (forward or dotted):
             rules[node.number] = [_in_matrices(node, factors, i) for i in (0, 1)]
+        elif node.level == "array" and drawn.has_gradients and not (forward or dotted):
+            entries = [drawn.values[i] for i in node.nodes[: len(node.data)]]
+            rules[node.number] = [_in_entries(node, entries, *pair) for pair in enumerate(factors)]
     return rules, bool(dotted)
+
+
+def _in_entries(node: Box, entries: Sequence[Value], i: int, operand: Box) -> list[Piece]:
+    # The chain rule of an operation on each entry in numbers; what was broadcast is added up.
+    is_small = 0 < len(entries) <= FITS**2 and len(node.shape) <= 2
+    if operand.kind == "constant" or not is_small or any(v._op != node.op for v in entries):
+        return []
+    local = matrix(tuple(_known_derivatives(v)[i] for v in entries), node)
+    upstream = matrix(node.grad, node)
+    shares = (local * upstream).reshape(node.shape)
+    for axis in reversed(range(shares.ndim)):
+        n = shares.ndim - axis  # from the last axis
+        if n > len(operand.shape) or operand.shape[-n] < shares.shape[axis]:
+            shares = shares.sum(axis, keepdims=n <= len(operand.shape))
+    was_broadcast = operand.shape != node.shape
+    times = [(matrix_text(local), "local"), TIMES_EACH, (matrix_text(upstream), "gradient")]
+    share = matrix_text(matrix(tuple(shares.ravel()), operand))
+    return [*[ADDED] * was_broadcast, *times, EQUALS, (share, "share")]
 
 
 def _in_matrices(node: Box, factors: Sequence[Box], i: int) -> list[Piece]:
@@ -215,7 +250,6 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[int, str]) -> Rules:
             return [local]
         if node.level != "array":
             return [upstream, DOT, local]
-        added: Piece = ("\N{N-ARY SUMMATION}\xa0", "faint")
         if _is_product(node):
             shapes = _shapes(node, *(box_of[name] for name in node.operands))
             x, w = (((name_of[name], "local"), shapes[k]) for k, name in enumerate(node.operands))
@@ -223,12 +257,11 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[int, str]) -> Rules:
             (left, rows), (right, columns) = rule[i]
             texts = f"\xa0\xa0\xa0{shape_text(rows)}\xa0{shape_text(columns)}"
             is_shared = shapes[i][:-2] != shapes[2][:-2]  # by several matrices
-            return [*[added] * is_shared, left, DOT, right, (texts, "faint")]
+            return [*[ADDED] * is_shared, left, DOT, right, (texts, "faint")]
         if node.op not in operations and not node.op.startswith("**"):
-            return [added, upstream, DOT, local]
+            return [ADDED, upstream, DOT, local]
         was_broadcast = operand.shape != node.shape
-        times = ("\xa0\N{CIRCLED DOT OPERATOR}\xa0", "faint")
-        return [*[added] * was_broadcast, upstream, times, local]
+        return [*[ADDED] * was_broadcast, upstream, TIMES_EACH, local]
 
     with_rules = [node for node in drawn.nodes if node.has_ports]
     return {node.number: [row(node, i) for i in range(len(node.operands))] for node in with_rules}

@@ -29,7 +29,13 @@ from dataclasses import replace
 from micrograd.core.arithmetic import Number
 from micrograd.draw.calls import computed
 from micrograd.draw.cards import Cards, caption, drawable
-from micrograd.draw.chain_rule import LEGENDS, Piece, Rules, rules_with_numbers, rules_with_symbols
+from micrograd.draw.chain_rule import (
+    Piece,
+    Rules,
+    legend_of,
+    rules_with_numbers,
+    rules_with_symbols,
+)
 from micrograd.draw.foreign import as_ours
 from micrograd.draw.formulas import sign
 from micrograd.draw.graph import readable
@@ -182,12 +188,13 @@ def _rules(cards: Cards, edges: str) -> tuple[Rules, Sequence[Piece], list[str]]
     if edges == "plain":
         return {}, (), state
     if edges == "symbols":
-        return rules_with_symbols(drawn, cards.name_of), LEGENDS["symbols"], state
+        rules = rules_with_symbols(drawn, cards.name_of)
+        return rules, legend_of(rules, "symbols"), state
     # In the middle of a backward pass, the contributions do not add up yet.
     complete = not forward and drawn.has_gradients and not cards.done
     rules, has_dots = rules_with_numbers(drawn, forward, complete)
     known = "forward" if forward else "reverse" if drawn.has_gradients else "local"
-    return rules, LEGENDS[known] if rules else (), state + [DOTS] * has_dots
+    return rules, legend_of(rules, known), state + [DOTS] * has_dots
 
 
 def _add_cards(dot: Digraph, cards: Cards, rules: Rules, side: str, frame: int = -1) -> None:

@@ -134,8 +134,8 @@ def test_symbols_of_the_chain_rule():
         draw_dot([L, L * 2.0], edges="symbols")
     x = Value(1.0)
     found = texts(draw_dot(x * x, edges="symbols", names={}))
-    assert found["v0"][0] == "v0"
-    assert found["v1"].count("∂v1/∂v0") == 2
+    assert found["v0"][0] == "v1"
+    assert found["v1"].count("∂v2/∂v1") == 2
 
 
 def test_a_power_is_written_alike_everywhere():
