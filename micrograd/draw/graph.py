@@ -75,9 +75,7 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: obj
     unnamed = [m for m in modules if not named.path_of.keys() >= {*m.parameters()}]
     for k, module in enumerate(unnamed):
         named.add(module, f"L{k}" if unnamed[1:] else type(module).__name__, is_owned=True)
-    plain: dict[Value, str] = {}
-    if any(value.is_constant for value in order):
-        plain = named.of_constants(order, neurons_in(order, [*roots], named.path_of))
+    plain = named.of_constants(order, neurons_in(order, [*roots], named.path_of))
     if not named.parameters:
         named.add_shared(order, plain)
     place = {value: i for i, value in enumerate(order)}
@@ -93,7 +91,7 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: obj
         elif value in named.parameters:
             kind, short = "parameter", label if value.label else named.short(label)
         else:
-            kind = "constant" if value.is_constant else "input"
+            kind = "constant" if value.is_constant or value in plain else "input"
         operands = tuple([place[operand] for operand in value._prev])
         op, data, grad = str(value._op), value.data, value.grad
         nodes.append(Box(i, label, short, kind, "op", op, operands, data, grad))

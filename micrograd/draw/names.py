@@ -18,6 +18,7 @@ from numbers import Real
 from types import ModuleType
 from typing import Any
 
+from micrograd.core.origin import origin
 from micrograd.engine import Value, topological_order
 
 LETTERS = {"layers": "L", "modules": "M", "neurons": "n", "weight": "w", "bias": "b"}
@@ -126,29 +127,32 @@ class Names:
     def of_constants(self, order: Sequence[Value], neurons: Iterable[Any]) -> dict[Value, str]:
         """The names of the plain numbers beside operators that come from lists or arrays.
 
-        Nothing tells where such a number comes from. But the inputs of a neuron are named like a
-        row of equal numbers, and those that stand in the same place in at least three operations,
-        such as the targets of all examples, like a list or a column of equal numbers.
+        Another engine may make a leaf of each. Nothing tells where such a number comes from. But
+        the inputs of a neuron are named like a row of equal numbers, and those that stand in the
+        same place in at least three operations, such as the targets of all examples, like a list or
+        a column of equal numbers.
 
         >>> ys = [1.0, -1.0, 2.0]
         >>> loss = sum((Value(3.0) - y) ** 2 for y in ys)
         >>> [*Names({"ys": ys}).of_constants(topological_order(loss), ()).values()]
         ['ys[0]', 'ys[1]', 'ys[2]']
         """
-        groups = [neuron.inputs for neuron in neurons if all(x.is_constant for x in neuron.inputs)]
         uses = Counter(x for v in order for x in v._prev)
+        plain = {x for x in uses if x.is_constant or (uses[x] == 1 and self._is_unknown(x))}
+        groups = [neuron.inputs for neuron in neurons if plain.issuperset(neuron.inputs)]
         places: dict[Any, list[Value]] = defaultdict(list)
         for v in order:
             for k, x in enumerate(v._prev):
-                if x.is_constant:
+                if x in plain:
                     shared = (o for o in v._prev if o.is_leaf and uses[o] > 1)
                     places[v._op, k, *shared].append(x)
         found: dict[Value, str] = {}
         for group in (*groups, *(some for some in places.values() if len(some) > 2)):
-            # a loop may have been recorded from its last step
-            for some in (group, group[::-1]):
-                names = self._entries([x.data for x in some])
-                found = {**dict(zip(some, names, strict=False)), **found}
+            numbers = [x.data for x in group]
+            # A loop may have been recorded from its last step; and p - y may be p + (-y).
+            names = self._entries(numbers) or self._entries(numbers[::-1])[::-1]
+            names = names or [f"-{name}" for name in self._entries([-x for x in numbers])]
+            found = {**dict(zip(group, names, strict=False)), **found}
         return found
 
     def add_shared(self, order: Sequence[Value], plain: Mapping[Value, str]) -> None:
@@ -168,6 +172,10 @@ class Names:
         uses, n = Counter(x for v in order for x in v._prev), max(examples.values(), default=0)
         if n > 1:
             self.parameters |= {x for x in leaves if uses[x] >= n}
+
+    def _is_unknown(self, x: Value) -> bool:
+        is_copied = x.is_leaf and origin(x, "node") is not None
+        return is_copied and not x.label and x not in self.label_of
 
     def _entries(self, numbers: list[Any]) -> list[str]:
         # What one types for each of these, if they are a row, a column or a whole list.

@@ -259,3 +259,14 @@ def test_names_from_the_user_come_before_the_labels_of_the_engine():
     assert ">mine<" in source
     assert ">v1<" not in source
     assert ">v2<" in source
+
+
+def test_numbers_that_another_engine_wraps_have_the_names_of_their_lists():
+    xs, ys = [2.0, 3.0, 1.5], [1.0, -1.0, 0.5]
+    w = Original(0.5)
+    errors = [w * Original(x) + -y for x, y in zip(xs, ys, strict=True)]
+    loss = errors[0] * errors[0] + errors[1] * errors[1] + errors[2] * errors[2]
+    found = names(loss, names={"xs": xs, "ys": ys, "w": w})
+    assert {"xs[0]", "xs[2]", "-ys[1]", "w"} <= {*found}
+    svg = draw_dot(loss, names={"xs": xs, "ys": ys, "w": w}, level=0).source
+    assert "-ys" in svg
