@@ -333,7 +333,13 @@ class Hierarchy:
             elif box.kind == "vector" and (is_named or len(leaves) > ALONE):
                 box = around[0]
             cards[box, name if is_named else "", kind] += leaves
+        computed = [i for i, operands in enumerate(self.operands) if operands]
+        first = {*self.operands[min(computed, key=self._number)]} if computed else set()
+        is_seen = any(box is self.root for box, *_ in cards)
+        is_seen = is_seen or any(self.drawn.nodes[i].kind == "constant" for i in first)
         for (box, name, _), leaves in cards.items():
+            if not is_seen and not first.isdisjoint(leaves):
+                box = self.root  # a program begins with something
             is_small = box.level and not box.parts
             if len(leaves) <= (ALONE if not name else 1) or (name and is_small):
                 box.members[:0] = leaves
