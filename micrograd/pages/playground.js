@@ -4,17 +4,16 @@ import {listenToLinks, writeAddress} from "./shared/state.js";
 import {$} from "./shared/elements.js";
 import {explainWords} from "./shared/glossary.js";
 import {listenToKeys} from "./shared/keys.js";
-import {makeArithmetic} from "./learning/arithmetic.js";
+import {drawArithmetic, forgetArithmetic} from "./learning/arithmetic.js";
 import {readTheme, redrawnWhenNeeded} from "./learning/canvas.js";
-import {makeChoices} from "./learning/choices.js";
+import {drawChoices} from "./learning/choices.js";
 import {makeControls} from "./learning/controls.js";
-import {makeDetails} from "./learning/details.js";
-import {makeHand} from "./learning/hand.js";
-import {makeLessons} from "./learning/lessons.js";
+import {drawDetails} from "./learning/details.js";
+import "./learning/hand.js";
+import {leaveLesson} from "./learning/lessons.js";
 import {asAddress, fromAddress} from "./learning/link.js";
-import {makeNetwork} from "./learning/network.js";
 import {OPTIMIZERS} from "./learning/optimizers.js";
-import {makePictures} from "./learning/pictures.js";
+import {drawPictures, geometry, network} from "./learning/pictures.js";
 import {say} from "./learning/sentence.js";
 import {
   addPoint,
@@ -27,7 +26,6 @@ import {
   experiment,
   oneStep,
   panels,
-  reveal,
   setExamples,
   showAgain,
   showTrain,
@@ -74,30 +72,6 @@ for (const id of ["layers", "activation-field", "shown", "key-lines", "scripts"]
 $("seed").parentNode.hidden = isFixed;
 if (isFixed) $("network").textContent = "{{net.fixed}}";
 if (isFixed) $("about").textContent = "{{net.fixed.press}}";
-
-const openNeuron = (layer, index) => {
-  const point = attention.chosen.point ?? (experiment.examples.length ? 0 : undefined);
-  chooseMore({kind: "neuron", neuron: {layer, index}, at: 0, point});
-  requestAnimationFrame(() => reveal($("arithmetic")));
-};
-const network = isFixed
-  ? null
-  : makeNetwork($("network"), {
-      onNeuron: openNeuron,
-      onPoint: (layer, index) => {
-        attention.pointed = layer === null ? null : {layer, index};
-        ask();
-      },
-      onLine: (layer, index, input) =>
-        chooseMore({kind: "weight", weight: experiment.model.layers[layer - 1][index].first + input}),
-      onSize: (layer, by) => change(() => experiment.resize(layer, by)),
-    });
-const pictures = makePictures(network),
-  arithmetic = makeArithmetic(),
-  details = makeDetails(),
-  drawChoices = makeChoices(),
-  leaveLesson = makeLessons();
-makeHand(pictures.geometry);
 
 function stepOpened(by) {
   attention.chosen.at = Math.max(0, (attention.chosen.at ?? 0) + by);
@@ -152,10 +126,10 @@ const controls = makeControls({
 
 function draw() {
   fitView();
-  pictures.draw();
+  drawPictures();
   say();
-  details.draw();
-  arithmetic.draw();
+  drawDetails();
+  drawArithmetic();
   if (!clock.isRunning()) keepLink();
 }
 // On a phone the plane is wider than high, to leave room for the knobs below it.
@@ -201,10 +175,10 @@ listenToLinks(hash => {
   showAgain();
 });
 redrawnWhenNeeded(isNow => {
-  arithmetic.redraw();
+  forgetArithmetic();
   drawChoices();
   showAgain();
-  if (isNow === true) draw();
+  if (isNow) draw();
 });
 drawChoices();
 controls.show();
@@ -216,7 +190,7 @@ explainWords(name => MEANING[name]);
 export const page = {
   numbers: () => [...experiment.training.p],
   alongStep: shares => experiment.alongStep(shares),
-  geometry: pictures.geometry,
+  geometry,
   network,
   train: count => {
     for (let i = 0; i < count; i++) oneStep();

@@ -57,7 +57,7 @@ export function makeControls(presses) {
     for (const id of ["noise", "size", "again"]) $(id).disabled = isYours;
     for (const shape of shapes)
       shape.setAttribute("aria-pressed", shape.dataset.shape === settings.data && !experiment.byHand);
-    $("undo").disabled = experiment.past.isEmpty;
+    $("undo").disabled = !experiment.past.states.length;
     if (!isFixed) {
       const layers = hidden.length === 1 ? "{{net.hidden.one}}" : "{{net.hidden}}";
       $("layer-count").replaceChildren(`${hidden.length} `, word("layers", layers));

@@ -75,7 +75,8 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
   // image or null; below(layer, index): [{text, kind}] to write below a neuron; chosen: {layer, index,
   // input}, which the other lines step back for; marked: a line to draw in black; moves(layer, index,
   // input): how the weight of a line moved, in words, or null; height: in pixels.
-  function draw({sizes, called, hue, number, most, map, below, chosen, marked = null, moves = null, height}) {
+  /** @param {any} about */
+  function draw({sizes, called, hue, number, most, map, below, chosen, marked, moves, height}) {
     if (shape !== sizes.join()) {
       build(sizes, called);
       shape = sizes.join();

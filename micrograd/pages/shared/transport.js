@@ -66,8 +66,8 @@ export function makeTransport({count, show, pace}) {
     }
   });
 
-  const {first, back, play: toggle, forward, last: end} = actions;
-  listenToKeys({ArrowLeft: back, ArrowRight: forward, Home: first, End: end, " ": toggle});
+  const {first, back, forward} = actions;
+  listenToKeys({ArrowLeft: back, ArrowRight: forward, Home: first, End: actions.last, " ": play});
 
   return {goTo, move, pause, play, at: () => at, isPlaying: () => timer !== 0};
 }

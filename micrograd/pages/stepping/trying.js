@@ -78,7 +78,7 @@ export function showTools() {
   $("value").title = fixed ? "{{leaf.fixed}}" : "{{leaf.turn}}";
   const fields = {value: value === undefined ? "" : typed(value), delta: typed(delta)};
   for (const [id, text] of Object.entries(fields)) if (document.activeElement !== $(id)) $(id).value = text;
-  $("undo").disabled = past.isEmpty;
+  $("undo").disabled = !past.states.length;
 }
 
 // ---- Nudge
@@ -107,21 +107,16 @@ export function showNudge({state, nudge}) {
   if (!nudge) return;
   const {predicted, actual, complete} = nudge;
   const longest = Math.max(Math.abs(predicted) || 0, Math.abs(actual) || 0);
-  const bar = (text, value, className) => {
-    const line = make("i", className);
-    line.style.width = `${100 * shareOf(value, longest)}%`;
-    return make("div", "bar", make("span", "", text), make("span", "track", line), strong(signed(value), className));
+  const bar = (text, value, kind) => {
+    const line = make("i", {class: kind, style: `width: ${100 * shareOf(value, longest)}%`});
+    return make("div", "bar", make("span", "", text), make("span", "track", line), strong(signed(value), kind));
   };
-  const isRight = number(predicted) === number(actual);
-  const verdict = isRight ? "{{nudge.does}}" : "{{nudge.nearly}}";
-  const words = filled(`${complete ? `{{nudge.says}} ${verdict}` : "{{nudge.unknown}}"} {{nudge.only}}`, {
-    leaf: model.name(picked),
-    value: number(model.numbers.get(picked)),
-    result: model.name(model.graph.root),
-    move: signed(delta),
-    gradient: number(state.g[picked]),
-    size: inFormula(delta),
-  });
+  const verdict = number(predicted) === number(actual) ? "{{nudge.does}}" : "{{nudge.nearly}}";
+  const says = complete ? `{{nudge.says}} ${verdict}` : "{{nudge.unknown}}";
+  const [leaf, result] = [picked, model.graph.root].map(model.name);
+  const [value, gradient] = [model.numbers.get(picked), state.g[picked]].map(number);
+  const values = {leaf, value, result, gradient, move: signed(delta), size: inFormula(delta)};
+  const words = filled(`${says} {{nudge.only}}`, values);
   $("nudged").replaceChildren(
     bar("{{nudge.predicted}}", predicted, "gradient"),
     bar("{{nudge.actual}}", actual, "ink"),

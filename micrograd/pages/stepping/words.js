@@ -45,17 +45,9 @@ export function describe({graph, kinds, boxes, name, paths, fixed}, item) {
     const rows = isAround ? 0 : computed({graph}, item).length ? 3 : 2;
     const isResult = item.outputs.includes(graph.root);
     if (isResult) lines.push(`= ${name(graph.root)}`);
-    return {
-      kind: "box",
-      title: dot > 0 ? label.slice(0, dot) : label,
-      full: label,
-      about: lines.filter(Boolean),
-      rows,
-      isAround,
-      isLeaf,
-      isResult,
-      isInput: isLeaf && item.nodes.every(i => KINDS[kinds[i]] === "input"),
-    };
+    const isInput = isLeaf && item.nodes.every(i => KINDS[kinds[i]] === "input");
+    const named = {title: dot > 0 ? label.slice(0, dot) : label, full: label, about: lines.filter(Boolean)};
+    return {kind: "box", ...named, rows, isAround, isLeaf, isResult, isInput};
   }
   const i = item.node;
   const sign = graph.isLeaf(i) ? "" : graph.rule(i).sign;
@@ -141,8 +133,6 @@ const named = (model, i) => (model.kinds[i] === "c" ? number(model.steps.d[i]) :
 
 // The chain rule for each operand that receives a gradient from this item.
 function chains(model, item, {changes, d, g}) {
-  const {graph} = model,
-    found = [];
   const own = changes.filter(({node}) => model.kinds[node] !== "c");
   if (item.box === undefined) {
     const uses = own.map(({node}) => node);
@@ -162,9 +152,9 @@ function chains(model, item, {changes, d, g}) {
       before.after = change.after;
     } else sums.set(change.node, {...change, giver: output, edge: -1});
   }
-  found.push(...sums.values());
+  const found = [...sums.values()];
   if (output < 0) return found;
-  const local = throughBox(graph, d, computed(model, item), output);
+  const local = throughBox(model.graph, d, computed(model, item), output);
   for (const chain of found) {
     Object.assign(chain, {local: local[chain.node], upstream: g[output]});
     chain.explained = Math.abs(chain.local * g[output] - chain.share) <= 1e-9 * Math.max(1, Math.abs(chain.share));
@@ -186,10 +176,8 @@ export function sumOf(model, chain, state) {
     numbers = {before: number(before), share: inFormula(share), after: number(after)};
   const sum = filled(isLost ? "{{sum.lost}}" : isAdded ? "{{sum.added}}" : single, numbers);
   const n = model.users[node].length;
-  return filled(more ? "{{sum.more}}" : n === 1 ? "{{sum.once}}" : n === 2 ? "{sum}" : "{{sum.of}}", {
-    sum,
-    n: counted(n),
-  });
+  const whole = n === 1 ? "{{sum.once}}" : n === 2 ? "{sum}" : "{{sum.of}}";
+  return filled(more ? "{{sum.more}}" : whole, {sum, n: counted(n)});
 }
 
 // Whether uses of this node have not contributed yet.
@@ -230,15 +218,9 @@ export function asText(model, at, {phase, sentence, equation, chains, state} = t
   if (equation) parts.push(equationText(model, equation));
   for (const chain of chains.slice(0, 8)) {
     const to = `${model.name(chain.node)}${chain.use ? ` (${chain.use})` : ""}`;
-    parts.push(
-      filled(isTold(chain) ? "{{chain.product}}" : "{{chain.share}}", {
-        to,
-        local: number(chain.local),
-        upstream: number(chain.upstream),
-        share: number(chain.share),
-        sum: sumOf(model, chain, state),
-      }),
-    );
+    const [local, upstream, share] = [chain.local, chain.upstream, chain.share].map(number);
+    const told = {to, local, upstream, share, sum: sumOf(model, chain, state)};
+    parts.push(filled(isTold(chain) ? "{{chain.product}}" : "{{chain.share}}", told));
   }
   return parts.join(" ");
 }
