@@ -1,13 +1,13 @@
 // The page on which a network learns: connects its parts, and begins. Its state is in learning/state.js.
 
 import {listenToLinks, writeAddress} from "./shared/state.js";
-import {$} from "./shared/elements.js";
+import {$, listen} from "./shared/elements.js";
 import {explainWords} from "./shared/glossary.js";
 import {listenToKeys} from "./shared/keys.js";
 import {drawArithmetic, forgetArithmetic} from "./learning/arithmetic.js";
 import {readTheme, redrawnWhenNeeded} from "./learning/canvas.js";
 import {drawChoices} from "./learning/choices.js";
-import {makeControls} from "./learning/controls.js";
+import {showControls, turnRate} from "./learning/controls.js";
 import {drawDetails} from "./learning/details.js";
 import "./learning/hand.js";
 import {leaveLesson} from "./learning/lessons.js";
@@ -23,18 +23,19 @@ import {
   choose,
   chooseMore,
   clock,
+  data,
   experiment,
+  isFixed,
   oneStep,
   panels,
   setExamples,
+  settings,
   showAgain,
   showTrain,
   train,
   undo,
 } from "./learning/state.js";
 import {MEANING} from "./learning/words.js";
-
-const {data, isFixed, settings} = experiment;
 
 // ---- The address
 
@@ -79,14 +80,14 @@ function stepOpened(by) {
 }
 const showLines = hue => () => {
   attention.hue = hue;
-  controls.show();
+  showControls();
   ask();
 };
 const showScript = script => () => {
   clock.pause();
   chooseMore({kind: "script", script});
 };
-const controls = makeControls({
+listen({
   micrograd: showScript("micrograd"),
   pytorch: showScript("PyTorch"),
   train,
@@ -138,12 +139,12 @@ function fitView() {
   if (experiment.view.ratio !== experiment.ratio) experiment.look();
 }
 let named = experiment.names; // as the classes are called on the buttons for new points
-function showControls() {
-  controls.show();
+function showNamed() {
+  showControls();
   if (named !== experiment.names) drawChoices();
   named = experiment.names;
 }
-Object.assign(panels, {draw, controls: showControls});
+Object.assign(panels, {draw, controls: showNamed});
 
 // ---- Keys: left and right step everywhere except in text fields, space plays, Escape closes
 
@@ -159,7 +160,7 @@ listenToKeys({ArrowRight: stepOr(1, oneStep), ArrowLeft: stepOr(-1, undo), " ": 
   if (key === "Escape") close();
   if (!up || !target.matches("#rate, .weight input")) return;
   event.preventDefault();
-  if (target.id === "rate") return controls.rate(up > 0);
+  if (target.id === "rate") return turnRate(up > 0);
   target.value = Math.round(10 * (+target.value + 0.1 * up)) / 10;
   target.dispatchEvent(new Event("change"));
 });
@@ -181,7 +182,7 @@ redrawnWhenNeeded(isNow => {
   if (isNow) draw();
 });
 drawChoices();
-controls.show();
+showControls();
 showTrain();
 draw();
 explainWords(name => MEANING[name]);

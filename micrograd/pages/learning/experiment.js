@@ -151,6 +151,11 @@ export class Experiment {
     this.training.restore(before);
   }
 
+  // Another activation of all hidden neurons.
+  bend(activation) {
+    this.activations = [...this.hidden.map(() => activation), this.activations.at(-1)];
+    this.reassemble();
+  }
   // Numbers of two losses would not belong on one curve.
   useLoss() {
     this.reassemble();
@@ -226,7 +231,7 @@ export class Experiment {
     this.note();
   }
 
-  // One step, and which weight it moved most.
+  // One step, and what it moved most.
   stepAndTell() {
     const before = this.training.p.slice(),
       lossBefore = this.curves.loss.at(-1);
@@ -234,10 +239,12 @@ export class Experiment {
     const {p, G} = this.training,
       {settings} = this;
     const far = i => Math.abs(p[i] - before[i]);
-    const shown = [...p.keys()].filter(i => !this.isBias(i));
-    const place = shown.reduce((most, i) => (far(i) > far(most) ? i : most), shown[0]);
+    // A weight has a line that is marked; a bias is told of if no weight moved.
+    const [place] = [...p.keys()]
+      .filter(far)
+      .sort((i, j) => Number(this.isBias(i)) - Number(this.isBias(j)) || far(j) - far(i));
     this.moved = {
-      weight: far(place) === 0 ? undefined : place, // nothing moved
+      weight: place, // undefined if nothing moved
       weights: before,
       before: before[place],
       after: p[place],
