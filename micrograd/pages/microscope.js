@@ -12,7 +12,7 @@ import {counted, decimals, number, numberFrom, percent, shareOf} from "./shared/
 import {listenToRate, rateFrom, showRate} from "./shared/rate.js";
 import {filled} from "./shared/texts.js";
 import {Model} from "./scope/model.js";
-import {boxesOf, headsOf, namesOf} from "./scope/names.js";
+import {headsOf, namesOf} from "./scope/names.js";
 
 const MEANING = JSON.parse("{{lens.*}}");
 const LEAVES = {
@@ -28,10 +28,9 @@ const MANY = 1000,
 
 const given = JSON.parse($("data").textContent);
 const model = new Model(given);
-const tops = boxesOf(given),
-  heads = headsOf(tops),
-  {kindOf, nameOf} = namesOf(model, tops);
-const {tokens, texts} = given;
+const {tokens, texts, boxes: tops} = given;
+const heads = headsOf(tops),
+  {kindOf, nameOf} = namesOf(model);
 const joint = tokens.every(token => token.length === 1) ? "" : " ";
 const written = codes => codes.map(code => tokens[code]).join(joint);
 
@@ -136,10 +135,9 @@ function showBoxes() {
   $("boxes").replaceChildren(...tops[page.at].map(boxShown));
 }
 
-function boxShown({name, slots, inside}) {
+function boxShown({name, slots, inside, head}) {
   const meaning = WORD_OF[name] ?? name;
   const isRepeated = String(inside.at(-1)?.slots) === String(slots);
-  const head = heads.findIndex(rows => String(rows[page.at]) === String(slots));
   const title = make("h3", "", meaning in MEANING ? word(meaning, name) : name);
   if (head >= 0) title.append(" (", word("head", filled("{{microscope.head}}", {n: head + 1})), ")");
   return make("div", "box", title, ...inside.map(boxShown), ...(isRepeated ? [] : [stripOf(name, slots)]));
