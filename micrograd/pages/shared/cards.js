@@ -138,8 +138,8 @@ export class Stage extends Pane {
     const arrows = view.arrows.map(arrow => ({...arrow, from: place.get(arrow.from), to: place.get(arrow.to)}));
     const [wide, ...heights] = [size.width, ...this.heights()].map(x => (x - 2 * MARGIN) / LEAST);
     let sizes;
-    /** @type {(size: any, height: number, lines?: any) => boolean} */
-    const lay = ({width, leaf, gaps}, height, lines = null) => {
+    /** @type {(size: any, height: number, lines?: number) => boolean} */
+    const lay = ({width, leaf, gaps}, height, lines = 0) => {
       this.row = lines ? LEAST_ROW : ROW;
       sizes = this.about.map(about => cardSize(about, isLeaf(about) ? leaf : width, this.row));
       this.layout = layered(sizes, arrows, {
