@@ -52,19 +52,17 @@ export class Graph {
   }
 
   // The data of all nodes, from the numbers of the leaves (a Map).
-  forward(leaves, d = new Float64Array(this.nodes.length)) {
+  forward(leaves) {
+    const d = new Float64Array(this.nodes.length);
     for (let i = 0; i < this.nodes.length; i++) d[i] = this.isLeaf(i) ? leaves.get(i) : this.data(i, d);
     return d;
   }
 
-  // The gradients of all nodes, from the result backwards.
-  backward(d, g = new Float64Array(this.nodes.length)) {
-    g.fill(0);
-    g[this.root] = 1;
-    for (let i = this.root; i >= 0; i--) {
-      const node = this.nodes[i];
-      for (let k = 1; k < node.length; k++) g[node[k]] += this.share(i, k - 1, d, g);
-    }
+  // The gradients of all nodes, from the result backwards; or of another output, only through some nodes.
+  backward(d, output = this.root, through = [...this.nodes.keys()]) {
+    const g = new Float64Array(this.nodes.length);
+    g[output] = 1;
+    for (const i of through.toReversed()) this.operands(i).forEach((o, k) => (g[o] += this.share(i, k, d, g)));
     return g;
   }
 }

@@ -12,16 +12,19 @@ import {asText, callName, describe, firstFew, itemName, told} from "./words.js";
 const tabs = $("tabs").querySelectorAll("button");
 const inside = (id, tag) => $(id).querySelector(tag);
 const nameOf = tab => tab.getAttribute("aria-controls");
-export const PANELS = [...tabs].map(nameOf);
+const PANELS = [...tabs].map(nameOf);
 
-export function makeTabs() {
-  for (const tab of tabs)
-    tab.addEventListener("click", () => {
-      const name = nameOf(tab);
-      page.panel = page.panel === name ? "" : name;
-      redraw();
-    });
-}
+for (const tab of tabs)
+  tab.addEventListener("click", () => {
+    page.panel = page.panel === nameOf(tab) ? "" : nameOf(tab);
+    redraw();
+  });
+// On paper there are all steps.
+addEventListener("beforeprint", () => {
+  for (const id of PANELS) $(id).hidden = id !== "transcript";
+  writeTranscript(Math.min(page.model.steps.count - 1, 2000));
+});
+addEventListener("afterprint", redraw);
 
 export function showDrawer({at, state}) {
   const {panel} = page;
@@ -54,8 +57,8 @@ function showTable() {
   inside("table", "tbody").replaceChildren(...rows);
 }
 
-// The steps so far (on paper all of them): later ones would give numbers away.
-export function writeTranscript(last) {
+// The steps so far: later ones would give numbers away.
+function writeTranscript(last) {
   const {model} = page;
   const from = Math.max(0, last - MOST_ROWS);
   const list = inside("transcript", "ol");

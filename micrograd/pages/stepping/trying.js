@@ -11,25 +11,28 @@ import {firstFew, movingKind, waiting} from "./words.js";
 
 const MOST_LEAVES = 1000;
 
-export function listenToTools() {
-  listen({leaf: () => pickLeaf(+$("leaf").value)}, "change");
-  const delta = () => setNudging(true, numberFrom($("delta").value));
-  listen({value: () => setLeaf(page.picked, numberFrom($("value").value)), delta}, "input");
-  listen({value: typeTurn}, "keydown");
-  listen({value: showTools}, "blur");
-  listenToRate(
-    () => page.rate,
-    rate => (page.rate = rate),
-  );
-  listen({
-    less: () => turn(page.picked, -1),
-    more: () => turn(page.picked, 1),
-    nudge: () => setNudging(!page.nudging),
-    oneStep,
-    undo: () => past.undo(),
-    reset,
-  });
-}
+listen({leaf: () => pickLeaf(+$("leaf").value)}, "change");
+const delta = () => setNudging(true, numberFrom($("delta").value));
+listen({value: () => setLeaf(page.picked, numberFrom($("value").value)), delta}, "input");
+listen({value: typeTurn}, "keydown");
+listen({value: showTools}, "blur");
+listenToRate(
+  () => page.rate,
+  rate => (page.rate = rate),
+);
+listen({
+  less: () => turn(page.picked, -1),
+  more: () => turn(page.picked, 1),
+  nudge: () => setNudging(!page.nudging),
+  oneStep,
+  undo: () => past.undo(),
+  reset,
+});
+document.addEventListener("keydown", (/** @type {any} */ event) => {
+  if (event.key !== "z" || !(event.ctrlKey || event.metaKey) || event.target.matches("input")) return;
+  event.preventDefault();
+  past.undo();
+});
 
 function reset() {
   past.remember();

@@ -7,7 +7,7 @@
 import {formulaOf, localInMath, plain} from "../shared/formula.js";
 import {WORDS} from "../shared/glossary.js";
 import {counted, inFormula, number} from "../shared/numbers.js";
-import {throughBox} from "../shared/steps.js";
+import {chainTexts} from "../shared/picture.js";
 import {filled} from "../shared/texts.js";
 
 const KINDS = {i: "input", p: "parameter", c: "constant", o: "operation", r: "result"};
@@ -154,7 +154,7 @@ function chains(model, item, {changes, d, g}) {
   }
   const found = [...sums.values()];
   if (output < 0) return found;
-  const local = throughBox(model.graph, d, computed(model, item), output);
+  const local = model.graph.backward(d, output, computed(model, item)); // through the box
   for (const chain of found) {
     Object.assign(chain, {local: local[chain.node], upstream: g[output]});
     chain.explained = Math.abs(chain.local * g[output] - chain.share) <= 1e-9 * Math.max(1, Math.abs(chain.share));
@@ -164,6 +164,21 @@ function chains(model, item, {changes, d, g}) {
 
 // Whether the factors of a chain can be told.
 export const isTold = ({giver, explained}) => giver >= 0 && explained !== false;
+
+// What an arrow shows at its step: the chain rule for its operand, or how many gradients go back along it.
+export function arrowLabel({graph, kinds}, arrow, chains, hidden) {
+  const onto = arrow.edges.map(([giver, k]) => graph.nodes[giver][k + 1]);
+  const nodes = new Set(onto.filter(i => kinds[i] !== "c"));
+  if (!nodes.size) return null;
+  if (nodes.size > 1) return chains.length > 8 ? null : {text: filled("{{arrow.gradients}}", {n: counted(nodes.size)})};
+  const [[giver, k]] = arrow.edges;
+  const [node] = nodes;
+  const chain = chains.find(c => (c.edge < 0 ? c.node === node : c.giver === giver && c.edge === k));
+  if (!chain) return null;
+  if (hidden.has(chain.node)) return {text: "?"};
+  const {use, isFirst} = chain;
+  return isTold(chain) ? {...chainTexts(chain), use, isFirst} : {text: number(chain.share)};
+}
 
 // How the operand's gradient grows.
 export function sumOf(model, chain, state) {
