@@ -109,6 +109,13 @@ export function picture(width, height, colour) {
   return canvas;
 }
 
+// Draws a line through points [x, y]; one of null begins it anew.
+export function trace(context, points) {
+  context.beginPath();
+  points.forEach((p, i) => p && context[points[i - 1] ? "lineTo" : "moveTo"](...p));
+  context.stroke();
+}
+
 // Draws an image so that the centres of its outer pixels are on the edges of the box.
 export function stretch(context, image, x, y, width, height) {
   context.imageSmoothingQuality = "high";

@@ -97,15 +97,10 @@ function pictureAt({at, state, chains, hidden, nudge}) {
   return {...picture, duration: Math.min(700, (PACE / +$("speed").value) * 0.6)};
 }
 
+const part = (kind, text) => [kind, text];
 const badge = ({predicted, actual}) => [
-  [
-    ["plain", "{{nudge.grad}} "],
-    ["gradient", signed(predicted)],
-  ],
-  [
-    ["plain", "{{nudge.moved}} "],
-    ["plain", signed(actual)],
-  ],
+  [part("plain", "{{nudge.grad}} "), part("gradient", signed(predicted))],
+  [part("plain", "{{nudge.moved}} "), part("plain", signed(actual))],
 ];
 
 // ---- Its room

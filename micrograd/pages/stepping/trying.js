@@ -86,9 +86,8 @@ export function showTools() {
 
 // ---- Nudge
 
-function setNudging(isOn, delta = page.delta) {
-  Object.assign(page, {nudging: isOn, delta});
-  if (isOn) page.lesson = null; // one experiment at a time
+function setNudging(nudging, delta = page.delta) {
+  Object.assign(page, {nudging, delta}, nudging && {lesson: null}); // one experiment at a time
   redraw();
 }
 

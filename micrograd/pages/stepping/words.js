@@ -18,14 +18,12 @@ export const callName = model => (j, rank) =>
   model.kinds[j] === "c" ? callNumber(model)(j, rank) : model.inMath(j, rank);
 const callNumber = model => (j, rank) => [rank > 0 ? inFormula(model.steps.d[j]) : number(model.steps.d[j])];
 
-// "a, b and c"
-const listed = texts =>
-  texts.length < 2 ? texts.join("") : filled("{{list.and}}", {some: texts.slice(0, -1).join(", "), last: texts.at(-1)});
-// The same, of at most four: "a, b, c and 5 more".
-export const firstFew = (texts, most = 4) => {
-  const more = {some: texts.slice(0, most - 1).join(", "), n: texts.length - most + 1};
-  return texts.length <= most ? listed(texts) : filled("{{list.more}}", more);
-};
+// "a, b and c", or of more than `most`: "a, b, c and 5 more".
+export function firstFew(texts, most = 4) {
+  const shown = texts.length > most ? most - 1 : texts.length - 1;
+  const about = {some: texts.slice(0, shown).join(", "), last: texts.at(-1), n: texts.length - shown};
+  return shown > 0 ? filled(texts.length > most ? "{{list.more}}" : "{{list.and}}", about) : texts.join("");
+}
 
 // The nodes inside an item that are computed, and its name.
 const computed = (model, item) => item.nodes.filter(i => !model.graph.isLeaf(i));
@@ -77,14 +75,12 @@ export function told(model, at) {
       numbers: formulaOf(graph, i, {stop: () => true, called: callNumber(model)}),
       result: number(steps.d[i]),
     };
-  } else if (step.phase === "forward" && boxes[item.box].kind === "outside") {
-    const inside = boxes[view.focus].label;
-    found.sentence = filled("{{say.around}}", {inside, count: counted(computed(model, item).length)});
   } else if (step.phase === "forward") {
     const n = item.outputs.length,
+      isAround = boxes[item.box].kind === "outside",
       count = counted(computed(model, item).length);
-    const values = {name: itemName(model, item), n, count};
-    found.sentence = filled(n === 1 ? "{{say.box.one}}" : "{{say.box}}", values);
+    const values = {name: itemName(model, item), inside: boxes[view.focus]?.label, n, count};
+    found.sentence = filled(isAround ? "{{say.around}}" : n === 1 ? "{{say.box.one}}" : "{{say.box}}", values);
   } else if (step.phase === "seed") {
     found.sentence = filled(step.pass ? "{{say.seed.again}}" : "{{say.seed}}", {result});
   } else if (step.phase === "backward") {
@@ -134,25 +130,21 @@ const named = (model, i) => (model.kinds[i] === "c" ? number(model.steps.d[i]) :
 // The chain rule for each operand that receives a gradient from this item.
 function chains(model, item, {changes, d, g}) {
   const own = changes.filter(({node}) => model.kinds[node] !== "c");
+  const byNode = new Map(own.map(({node}) => [node, []]));
+  for (const change of own) byNode.get(change.node).push(change);
   if (item.box === undefined) {
-    const uses = own.map(({node}) => node);
-    return own.map((change, k) => {
-      const twice = uses.filter(node => node === change.node).length > 1;
-      const before = uses.slice(0, k).filter(node => node === change.node).length;
-      return {...change, isFirst: !before, use: (twice && USES[before]) || ""};
+    return own.map(change => {
+      const uses = byNode.get(change.node);
+      const before = uses.indexOf(change);
+      return {...change, isFirst: !before, use: (uses.length > 1 && USES[before]) || ""};
     });
   }
   // of a folded box: what leaves it, as one sum for each node
   const output = item.outputs.length === 1 ? item.outputs[0] : -1;
-  const sums = new Map();
-  for (const change of own) {
-    const before = sums.get(change.node);
-    if (before) {
-      before.share += change.share;
-      before.after = change.after;
-    } else sums.set(change.node, {...change, giver: output, edge: -1});
-  }
-  const found = [...sums.values()];
+  const found = [...byNode.values()].map(some => {
+    const share = some.reduce((sum, change) => sum + change.share, 0);
+    return {...some[0], giver: output, edge: -1, share, after: some.at(-1).after};
+  });
   if (output < 0) return found;
   const local = model.graph.backward(d, output, computed(model, item)); // through the box
   for (const chain of found) {
