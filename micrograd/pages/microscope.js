@@ -5,7 +5,7 @@
 
 import {makeClock} from "./learning/clock.js";
 import {Past, listenToLinks, readAddress, writeAddress} from "./shared/state.js";
-import {$, button, listen, make, press, row} from "./shared/elements.js";
+import {$, bar, button, listen, make, press, row} from "./shared/elements.js";
 import {explainWords, word} from "./shared/glossary.js";
 import {listenToKeys} from "./shared/keys.js";
 import {counted, decimals, number, numberFrom, percent, shareOf} from "./shared/numbers.js";
@@ -76,16 +76,11 @@ function showText() {
   );
 }
 
-function bar(name, share, text, kind = "", wide = "") {
-  const line = make("i", {class: kind, style: `width:${100 * shareOf(share, 1)}%`});
-  return make("div", `bar ${wide}`, make("span", "", name), make("span", "track", line), make("span", "number", text));
-}
-
 function showNext() {
   const shares = model.probabilities(page.at),
     actual = page.codes[page.at] ?? model.end;
   $("next-title").textContent = filled("{{microscope.next}}", {token: tokenAt(page.at)});
-  const bars = shares.map((share, i) => bar(tokens[i], share, percent(share)));
+  const bars = shares.map((share, i) => bar(tokens[i], shareOf(share, 1), percent(share)));
   bars[actual].classList.add("actual");
   $("next").replaceChildren(...bars);
   const best = shares.map((share, i) => [share, tokens[i]]).sort(([a], [b]) => b - a);
@@ -248,7 +243,7 @@ function showBlame() {
   const sizes = [...groups].map(([group, squares]) => [group, Math.sqrt(squares)]).sort(([, a], [, b]) => b - a);
   $("blame-said").textContent = filled("{{microscope.blame.said}}", {count: counted(model.count)});
   const rows = most(grads, 5).map(k => row([operand(k), make("span", "gradient", `∂L/∂w = ${number(grads[k])}`)]));
-  const bars = sizes.map(([group, size]) => bar(group, size / sizes[0][1], number(size), "gradient", "wide"));
+  const bars = sizes.map(([group, size]) => bar(group, shareOf(size, sizes[0][1]), number(size), "gradient", "wide"));
   $("blamed").replaceChildren(make("table", "", ...rows), ...bars);
 }
 

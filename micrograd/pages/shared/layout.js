@@ -156,15 +156,14 @@ function ordered(cells) {
     if (seen.has(i)) continue;
     seen.add(i);
     rows[cells[i].rank].push(i);
-    path.push(...cells[i].links.slice().reverse());
+    path.push(...cells[i].links.toReversed());
   }
-  let best = rows.map(row => row.slice()),
+  let best = structuredClone(rows),
     fewest = crossings(cells, rows);
   for (let sweep = 0; sweep < 8 && fewest; sweep++) {
     const forwards = sweep % 2 === 0,
-      place = new Map();
-    for (const row of rows) row.forEach((i, k) => place.set(i, k));
-    for (const row of forwards ? rows : rows.slice().reverse()) {
+      place = placesIn(rows);
+    for (const row of forwards ? rows : rows.toReversed()) {
       const mean = i => {
         const near = forwards ? cells[i].links : cells[i].next;
         return near.length ? near.reduce((sum, j) => sum + place.get(j), 0) / near.length : place.get(i);
@@ -174,14 +173,14 @@ function ordered(cells) {
       row.forEach((i, k) => place.set(i, k));
     }
     const count = crossings(cells, rows);
-    if (count < fewest) [best, fewest] = [rows.map(row => row.slice()), count];
+    if (count < fewest) [best, fewest] = [structuredClone(rows), count];
   }
   return best;
 }
 
+const placesIn = rows => new Map(rows.flatMap(row => row.map((i, k) => [i, k])));
 function crossings(cells, rows) {
-  const place = new Map();
-  for (const row of rows) row.forEach((i, k) => place.set(i, k));
+  const place = placesIn(rows);
   let count = 0;
   for (const row of rows) {
     const ends = row.flatMap(i => cells[i].links.map(j => [place.get(j), place.get(i)]));
@@ -194,31 +193,19 @@ function crossings(cells, rows) {
 // The place of each cell within its rank: near its neighbours, and never over another cell.
 function placed(cells, rows, beside) {
   const at = new Array(cells.length).fill(0);
-  const settle = (row, wanted) =>
-    apart(
-      row.map(i => cells[i].size),
-      wanted,
-      beside,
-    ).forEach((x, k) => {
-      at[row[k]] = x;
-    });
-  for (const row of rows)
-    settle(
-      row,
-      row.map(() => 0),
-    );
-  for (let sweep = 0; sweep < 12; sweep++) {
+  for (let sweep = -1; sweep < 12; sweep++) {
     const forwards = sweep % 2 === 0;
-    for (const row of forwards ? rows : rows.slice().reverse())
-      settle(
-        row,
-        row.map(i => {
-          const near = sweep > 7 ? [...cells[i].links, ...cells[i].next] : forwards ? cells[i].links : cells[i].next;
-          const weight = j => (cells[j].group >= 0 && cells[j].group === cells[i].group ? TOGETHER : 1);
-          const total = of => near.reduce((sum, j) => sum + weight(j) * of(j), 0);
-          return near.length ? total(j => at[j]) / total(() => 1) : at[i];
-        }),
-      );
+    const wish = i => {
+      const {links, next, group} = cells[i];
+      const near = sweep < 0 ? [] : sweep > 7 ? [...links, ...next] : forwards ? links : next;
+      const weight = j => (group >= 0 && cells[j].group === group ? TOGETHER : 1);
+      const total = of => near.reduce((sum, j) => sum + weight(j) * of(j), 0);
+      return near.length ? total(j => at[j]) / total(() => 1) : at[i];
+    };
+    for (const row of forwards ? rows : rows.toReversed()) {
+      const sizes = row.map(i => cells[i].size);
+      for (const [k, x] of apart(sizes, row.map(wish), beside).entries()) at[row[k]] = x;
+    }
   }
   return at;
 }
@@ -260,10 +247,8 @@ export function curve(points, down) {
   for (const point of others) {
     const [x, y] = [(before.x + point.x) / 2, (before.y + point.y) / 2];
     const bend = down ? [before.x, y, point.x, y] : [x, before.y, x, point.y];
-    text +=
-      point.jump >= 0 && point.jump === before.jump
-        ? `M${round(point.x)} ${round(point.y)}`
-        : `C${[...bend, point.x, point.y].map(round).join(" ")}`;
+    const jumps = point.jump >= 0 && point.jump === before.jump;
+    text += (jumps ? "M" : "C") + [...(jumps ? [] : bend), point.x, point.y].map(round).join(" ");
     before = point;
   }
   return text;
@@ -290,9 +275,7 @@ export function freePlace(points, {width, height}, taken, lean = 0) {
 export const overlap = (a, b) =>
   Math.max(0, Math.min(a.right, b.right) - Math.max(a.left, b.left)) *
   Math.max(0, Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top));
-export const hull = boxes => ({
-  left: Math.min(...boxes.map(box => box.left)),
-  right: Math.max(...boxes.map(box => box.right)),
-  top: Math.min(...boxes.map(box => box.top)),
-  bottom: Math.max(...boxes.map(box => box.bottom)),
-});
+export function hull(boxes) {
+  const [left, right, top, bottom] = ["left", "right", "top", "bottom"].map(side => boxes.map(box => box[side]));
+  return {left: Math.min(...left), right: Math.max(...right), top: Math.min(...top), bottom: Math.max(...bottom)};
+}

@@ -27,7 +27,7 @@ export function makeTransport({count, show, pace}) {
     show(at);
   }
   function showPlaying(isPlaying) {
-    $("play").setAttribute("aria-label", isPlaying ? "{{button.pause}}" : "{{button.play}}");
+    $("play").ariaLabel = isPlaying ? "{{button.pause}}" : "{{button.play}}";
     $("play")
       .querySelector("path")
       .setAttribute("d", isPlaying ? PAUSE : PLAY);

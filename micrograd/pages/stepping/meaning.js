@@ -15,19 +15,17 @@ export function showFormula() {
   const {graph, inMath, isFormula, labels, users, leaves} = page.model;
   const isNamed = i => i in labels;
   const write = (i, stop) => formulaOf(graph, i, {stop, called: callName(page.model), most: 14});
-  const lines = [];
-  if (!graph.isLeaf(graph.root)) {
-    const large = graph.nodes.length > MOST_CARDS;
-    lines.push([graph.root, write(graph.root, i => isNamed(i) && (large || users[i].length > 1))]);
-    const named = [...graph.nodes.keys()].filter(i => i < graph.root && !graph.isLeaf(i) && isNamed(i));
-    if (!large && named.length <= 6) for (const i of named) lines.push([i, write(i, isNamed)]);
-  }
-  $("formula").replaceChildren(
-    ...lines.map(([i, pieces], k) => {
-      const line = k ? make("span", "part") : make("p", "whole");
-      return written(line, isFormula(i) ? pieces : [...inMath(i), " = ", ...pieces]);
-    }),
-  );
+  const large = graph.nodes.length > MOST_CARDS;
+  const named = [...graph.nodes.keys()].filter(i => i < graph.root && !graph.isLeaf(i) && isNamed(i));
+  const shown = [graph.root, ...(large || named.length > 6 ? [] : named)].filter(i => !graph.isLeaf(i));
+  const lines = shown.map((i, k) => {
+    const pieces = write(i, k ? isNamed : j => isNamed(j) && (large || users[j].length > 1));
+    return written(
+      make(k ? "span" : "p", k ? "part" : "whole"),
+      isFormula(i) ? pieces : [...inMath(i), " = ", ...pieces],
+    );
+  });
+  $("formula").replaceChildren(...lines);
   const leaf = page.picked < 0 ? leaves[0] : page.picked;
   $("sentence").replaceChildren();
   if (leaf === undefined) return;

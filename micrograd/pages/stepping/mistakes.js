@@ -50,7 +50,6 @@ export function showMistake({at}) {
   const isLast = at === steps.count - 1;
   const rows = wrong.slice(0, 12).map(([i, ...both]) => row([name(i), ...both.map(x => (isLast ? number(x) : "·"))]));
   const later = isLast ? [] : [row(["{{mistakes.later}}"])];
-  $("comparison")
-    .querySelector("tbody")
-    .replaceChildren(...rows, ...later);
+  const [body] = $("comparison").getElementsByTagName("tbody");
+  body.replaceChildren(...rows, ...later);
 }

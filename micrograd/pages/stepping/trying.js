@@ -1,7 +1,7 @@
 // What the reader tries: turn and nudge a leaf, take a step down the gradient.
 
 import {TURNS} from "../shared/cards.js";
-import {$, listen, make, press, strong} from "../shared/elements.js";
+import {$, bar, listen, make, press, strong} from "../shared/elements.js";
 import {counted, inFormula, number, numberFrom, shareOf, signed, typed} from "../shared/numbers.js";
 import {listenToRate, showRate} from "../shared/rate.js";
 import {filled} from "../shared/texts.js";
@@ -109,10 +109,6 @@ export function showNudge({state, nudge}) {
   if (!nudge) return;
   const {predicted, actual, complete} = nudge;
   const longest = Math.max(Math.abs(predicted) || 0, Math.abs(actual) || 0);
-  const bar = (text, value, kind) => {
-    const line = make("i", {class: kind, style: `width: ${100 * shareOf(value, longest)}%`});
-    return make("div", "bar", make("span", "", text), make("span", "track", line), strong(signed(value), kind));
-  };
   const verdict = number(predicted) === number(actual) ? "{{nudge.does}}" : "{{nudge.nearly}}";
   const says = complete ? `{{nudge.says}} ${verdict}` : "{{nudge.unknown}}";
   const [leaf, result] = [picked, model.graph.root].map(model.name);
@@ -120,8 +116,8 @@ export function showNudge({state, nudge}) {
   const values = {leaf, value, result, gradient, move: signed(delta), size: inFormula(delta)};
   const words = filled(`${says} {{nudge.only}}`, values);
   $("nudged").replaceChildren(
-    bar("{{nudge.predicted}}", predicted, "gradient"),
-    bar("{{nudge.actual}}", actual, "ink"),
+    bar("{{nudge.predicted}}", shareOf(predicted, longest), signed(predicted), "gradient"),
+    bar("{{nudge.actual}}", shareOf(actual, longest), signed(actual), "ink"),
     make("p", "", words),
   );
 }
