@@ -5,14 +5,14 @@
 
 import {makeClock} from "./learning/clock.js";
 import {Past, listenToLinks, readAddress, writeAddress} from "./shared/state.js";
-import {$, button, listen, make, press, row} from "./shared/elements.js";
+import {$, bar, button, listen, make, press, row} from "./shared/elements.js";
 import {explainWords, word} from "./shared/glossary.js";
 import {listenToKeys} from "./shared/keys.js";
 import {counted, decimals, number, numberFrom, percent, shareOf} from "./shared/numbers.js";
 import {listenToRate, rateFrom, showRate} from "./shared/rate.js";
 import {filled} from "./shared/texts.js";
 import {Model} from "./scope/model.js";
-import {boxesOf, headsOf, namesOf} from "./scope/names.js";
+import {headsOf, namesOf} from "./scope/names.js";
 
 const MEANING = JSON.parse("{{lens.*}}");
 const LEAVES = {
@@ -28,10 +28,9 @@ const MANY = 1000,
 
 const given = JSON.parse($("data").textContent);
 const model = new Model(given);
-const tops = boxesOf(given),
-  heads = headsOf(tops),
-  {kindOf, nameOf} = namesOf(model, tops);
-const {tokens, texts} = given;
+const {tokens, texts, boxes: tops} = given;
+const heads = headsOf(tops),
+  {kindOf, nameOf} = namesOf(model);
 const joint = tokens.every(token => token.length === 1) ? "" : " ";
 const written = codes => codes.map(code => tokens[code]).join(joint);
 
@@ -77,16 +76,11 @@ function showText() {
   );
 }
 
-function bar(name, share, text, kind = "", wide = "") {
-  const line = make("i", {class: kind, style: `width:${100 * shareOf(share, 1)}%`});
-  return make("div", `bar ${wide}`, make("span", "", name), make("span", "track", line), make("span", "number", text));
-}
-
 function showNext() {
   const shares = model.probabilities(page.at),
     actual = page.codes[page.at] ?? model.end;
   $("next-title").textContent = filled("{{microscope.next}}", {token: tokenAt(page.at)});
-  const bars = shares.map((share, i) => bar(tokens[i], share, percent(share)));
+  const bars = shares.map((share, i) => bar(tokens[i], shareOf(share, 1), percent(share)));
   bars[actual].classList.add("actual");
   $("next").replaceChildren(...bars);
   const best = shares.map((share, i) => [share, tokens[i]]).sort(([a], [b]) => b - a);
@@ -117,10 +111,8 @@ function showAttention() {
     const p = shares.reduce((best, share, q) => (share > shares[best] ? q : best), 0);
     return filled("{{microscope.attention.one}}", {n: h + 1, share: percent(shares[p]), token: tokenAt(p), p});
   });
-  $("attention-said").textContent = filled("{{microscope.attention.said}}", {
-    token: tokenAt(page.at),
-    heads: said.join("; "),
-  });
+  const told = {token: tokenAt(page.at), heads: said.join("; ")};
+  $("attention-said").textContent = filled("{{microscope.attention.said}}", told);
 }
 
 function weight(slot, h, p, q) {
@@ -138,10 +130,9 @@ function showBoxes() {
   $("boxes").replaceChildren(...tops[page.at].map(boxShown));
 }
 
-function boxShown({name, slots, inside}) {
+function boxShown({name, slots, inside, head}) {
   const meaning = WORD_OF[name] ?? name;
   const isRepeated = String(inside.at(-1)?.slots) === String(slots);
-  const head = heads.findIndex(rows => String(rows[page.at]) === String(slots));
   const title = make("h3", "", meaning in MEANING ? word(meaning, name) : name);
   if (head >= 0) title.append(" (", word("head", filled("{{microscope.head}}", {n: head + 1})), ")");
   return make("div", "box", title, ...inside.map(boxShown), ...(isRepeated ? [] : [stripOf(name, slots)]));
@@ -182,7 +173,7 @@ function showNumber() {
   if (kind === "computed") parts.push(...arithmetic(model.operation(slot)));
   else parts.push(make("p", "", LEAVES[kind]));
   const buttons = make("div", "row");
-  if (page.chosen.length > 1) buttons.append(button("{{microscope.back}}", () => choose(null)));
+  if (page.chosen.length > 1) buttons.append(button("{{microscope.back}}", back));
   if (model.gradOf.has(slot)) {
     const grad = model.gradOf.get(slot);
     buttons.append(button(filled("{{microscope.gradient}}", {value: number(memory[grad])}), () => follow(grad)));
@@ -229,10 +220,9 @@ function arithmetic({op, slots}) {
     const sign = op.slice(6);
     return [said(filled("{{microscope.choice}}", {op: sign === "is" ? "{{microscope.is}}" : sign})), all(slots)];
   }
-  const told =
-    {sum: "{{microscope.sum}}", "+": "{{microscope.sum}}", largest: "{{microscope.largest}}"}[op] ??
-    "{{microscope.operation}}";
-  return [said(filled(told, {n, op: {"/": "÷", "-": "−"}[op] ?? op})), all(slots)];
+  const known = {sum: "{{microscope.sum}}", "+": "{{microscope.sum}}", largest: "{{microscope.largest}}"};
+  const about = {n, op: {"/": "÷", "-": "−"}[op] ?? op};
+  return [said(filled(known[op] ?? "{{microscope.operation}}", about)), all(slots)];
 }
 
 // Weights with a number each, the largest first.
@@ -252,41 +242,35 @@ function showBlame() {
   });
   const sizes = [...groups].map(([group, squares]) => [group, Math.sqrt(squares)]).sort(([, a], [, b]) => b - a);
   $("blame-said").textContent = filled("{{microscope.blame.said}}", {count: counted(model.count)});
-  $("blamed").replaceChildren(
-    make(
-      "table",
-      "",
-      ...most(grads, 5).map(k => row([operand(k), make("span", "gradient", `∂L/∂w = ${number(grads[k])}`)])),
-    ),
-    ...sizes.map(([group, size]) => bar(group, size / sizes[0][1], number(size), "gradient", "wide")),
-  );
+  const rows = most(grads, 5).map(k => row([operand(k), make("span", "gradient", `∂L/∂w = ${number(grads[k])}`)]));
+  const bars = sizes.map(([group, size]) => bar(group, shareOf(size, sizes[0][1]), number(size), "gradient", "wide"));
+  $("blamed").replaceChildren(make("table", "", ...rows), ...bars);
 }
 
 function showTraining() {
   const isRunning = clock.isRunning();
   $("next-text").textContent = filled("{{microscope.learn.next}}", {text: written(model.next)});
   $("train").textContent = isRunning ? "{{microscope.stop}}" : "{{microscope.train}}";
-  const state = {trained: "{{microscope.state.trained}}", untrained: "{{microscope.state.untrained}}"}[
-    model.hasUntrained ? model.state : "trained"
-  ];
+  const state = model.state === "trained" ? "{{microscope.state.trained}}" : "{{microscope.state.untrained}}";
   const recent = page.losses.slice(-100);
   const mean = recent.reduce((sum, x) => sum + x, 0) / recent.length;
-  const said = [
-    filled(model.taken === 1 ? "{{microscope.taken.one}}" : "{{microscope.taken}}", {state, n: counted(model.taken)}),
-  ];
+  const taken = model.taken === 1 ? "{{microscope.taken.one}}" : "{{microscope.taken}}";
+  const said = [filled(taken, {state, n: counted(model.taken)})];
   if (isLost()) said.push("{{train.overflow}}");
   else if (recent.length > 1) said.push(filled("{{microscope.recent}}", {n: recent.length, loss: decimals(mean)}));
   $("trained-said").setAttribute("aria-live", isRunning ? "off" : "polite");
   $("trained-said").textContent = said.join(" ");
   $("trained-said").classList.toggle("wrong", isLost());
-  $("undo").disabled = past.isEmpty;
+  $("undo").disabled = !past.states.length;
   for (const id of ["trained", "untrained"]) $(id).hidden = !model.hasUntrained;
 }
 
 function showInvented() {
   const found = Array.from({length: TEXTS}, (_, i) => written(model.invented(1000 * page.seed + i, TEMPERATURE)));
   $("invented").textContent = found.filter(Boolean).join(joint ? " · " : ", ");
-  model.load(page.codes); // the memory shows the text of the reader again
+}
+function compute() {
+  model.load(page.codes);
   model.forward();
   model.backward();
 }
@@ -300,6 +284,7 @@ function draw() {
 }
 function refresh() {
   showInvented();
+  compute(); // the memory shows the text of the reader again
   draw();
 }
 const address = () => ({
@@ -309,7 +294,7 @@ const address = () => ({
   ...(model.rate !== given.optimizer.rate && {rate: model.rate}),
   ...(model.taken && !page.isMixed && {steps: model.taken}),
   ...(page.chosen.length && {number: page.chosen.at(-1)}),
-  ...(model.hasUntrained && model.state === "untrained" && {untrained: ""}),
+  ...(model.state === "untrained" && {untrained: ""}),
 });
 
 function goTo(p) {
@@ -317,14 +302,12 @@ function goTo(p) {
   draw();
   $("positions").children[page.at].focus();
 }
-function choose(slot) {
-  page.chosen = slot === null ? page.chosen.slice(0, -1) : [slot];
+function choose(...slots) {
+  page.chosen = slots;
   draw();
 }
-function follow(slot) {
-  page.chosen = [...page.chosen, slot];
-  draw();
-}
+const follow = slot => choose(...page.chosen, slot);
+const back = () => choose(...page.chosen.slice(0, -1));
 function stop() {
   page.left = 0;
   clock.pause();
@@ -342,33 +325,26 @@ function showTyped() {
   refuse("");
 }
 
-// The tokens of a text, capitals as small letters where the model knows only these; `unknown`: one it does not know.
+// The tokens of a text, capitals as small letters where the model knows only these; or why the text is refused.
 function parsed(text) {
   const parts = (joint ? text.trim().split(/\s+/) : [...text.trim()]).filter(Boolean);
   const readable = tokens.slice(0, -1);
-  const found = parts.map(part => readable.indexOf(readable.includes(part) ? part : part.toLowerCase()));
-  return {found, unknown: parts[found.indexOf(-1)]};
-}
-function codesOf(text) {
-  const {found, unknown} = parsed(text);
-  return unknown === undefined && found.length && found.length < model.n ? found : null;
+  const codes = parts.map(part => readable.indexOf(readable.includes(part) ? part : part.toLowerCase()));
+  const unknown = parts[codes.indexOf(-1)];
+  if (unknown === undefined && codes.length && codes.length < model.n) return {codes, why: ""};
+  const known = {unknown, tokens: readable.join(" "), most: model.n - 1};
+  return {why: filled(unknown === undefined ? "{{microscope.refused.length}}" : "{{microscope.refused}}", known)};
 }
 function refuse(why) {
   $("refused").textContent = why;
   $("columns").classList.toggle("old", !!why); // they show the text before
 }
 function type() {
-  const found = codesOf($("text").value),
-    {unknown} = parsed($("text").value);
-  const known = {unknown, tokens: tokens.slice(0, -1).join(" "), most: model.n - 1};
-  const why = unknown === undefined ? "{{microscope.refused.length}}" : "{{microscope.refused}}";
-  refuse(found ? "" : filled(why, known));
-  if (!found) return;
-  page.codes = found;
-  page.at = page.codes.length;
-  model.load(page.codes);
-  model.forward();
-  model.backward();
+  const {codes, why} = parsed($("text").value);
+  refuse(why);
+  if (!codes) return;
+  Object.assign(page, {codes, at: codes.length});
+  compute();
   draw();
 }
 
@@ -473,8 +449,8 @@ explainWords(name => MEANING[name]);
 
 function take(asked) {
   const read = (key, high) => Math.floor(numberFrom(asked.get(key), 0, high) ?? -1);
-  begin(model.hasUntrained && !asked.has("untrained") ? "trained" : "untrained");
-  page.codes = codesOf(asked.get("text") ?? "") ?? texts[0];
+  begin(model.hasUntrained && asked.has("untrained") ? "untrained" : "trained");
+  page.codes = parsed(asked.get("text") ?? "").codes ?? texts[0];
   page.at = Math.max(0, Math.min(read("at"), page.codes.length));
   page.hasGradients = asked.has("gradients");
   page.chosen = [read("number", given.size - 1)].filter(slot => slot >= 0);

@@ -107,8 +107,8 @@ def _program(
         losses = [cross_entropy(row, y) for row, y in zip(rows, inputs[1], strict=True)]
         loss = sum(w * x for w, x in zip(inputs[2], losses, strict=True))
         loss.backward()
-        boxes = _boxes(rows)
-        vectors = [*(box.pop("values") for box in boxes), *rows, losses, [loss]]
+        every = _calls(rows)
+        vectors = [*(box["values"] for boxes in every for box in boxes), *rows, losses, [loss]]
         data = [places(v.data for v in vector) for vector in vectors]
         grads = [places(v.grad for v in vector) for vector in vectors]
         gradients = places(p.grad for p in parameters)
@@ -129,6 +129,8 @@ def _program(
         return [ops.index(units[place].op), slot[place], len(operands), *operands]
 
     found = [[slot[i] for i in vector] for vector in data]
+    for box, slots in zip(chain(*every), found, strict=False):
+        box["slots"] = slots
     return {
         "size": len(slot),
         "ops": ops,
@@ -136,18 +138,19 @@ def _program(
         "constants": [[slot[i], as_number(innermost(x))] for i, x in steps.numbers.items() if x],
         "gradients": [slot[i] for i in gradients],
         "gradOf": [(slot[i], slot[j]) for i, j in zip(chain(*data), chain(*grads), strict=True)],
-        "boxes": [box | {"slots": slots} for box, slots in zip(boxes, found, strict=False)],
-        "logits": found[len(boxes) : -2],
+        "boxes": _boxes(every),
+        "logits": found[-2 - n : -2],
         "losses": found[-2],
         "loss": found[-1][0],
     }
 
 
-def _boxes(rows: list[list[Value]]) -> list[dict[str, Any]]:
-    # The calls and what they return. A call is at the first position whose logits need its results.
-    boxes: list[dict[str, Any]] = []
+def _calls(rows: list[list[Value]]) -> list[list[dict[str, Any]]]:
+    # For each position the calls, outer ones first: their names, the path of names that leads there
+    # and what they return. A call is at the first position whose logits need its results.
+    every: list[list[dict[str, Any]]] = []
     seen: set[Value] = set()
-    for position, row in enumerate(rows):
+    for row in rows:
         nodes = {v for v in topological_order(*row) if v._prev} - seen
         seen |= nodes
         returned: dict[Call, set[Value]] = defaultdict(set)
@@ -164,15 +167,53 @@ def _boxes(rows: list[list[Value]]) -> list[dict[str, Any]]:
         made = sorted(returned, key=lambda call: call.number)
         # Calls that make the whole position tell nothing, unless there are no others.
         made = [call for call in made if sizes[call] < len(nodes)] or made[-1:]
-        number: dict[Call | None, int] = {None: -1}
+        paths: dict[Call | None, tuple[str, ...]] = {None: ()}
+        count: Counter[tuple[str, ...]] = Counter()  # of equal names in one call
+        boxes = []
         for call in made:
             parent = call.parent
-            while parent not in number and parent is not None:
+            while parent not in paths and parent is not None:
                 parent = parent.parent
-            number[call] = len(boxes)
-            box = {"name": call.name, "position": position, "parent": number[parent]}
-            boxes.append(box | {"values": sorted(returned[call], key=lambda v: noted(v)[2])})
-    return boxes
+            path_there = (*paths[parent], call.name)
+            paths[call] = (*path_there, str(count[path_there]))
+            count[path_there] += 1
+            values = sorted(returned[call], key=lambda v: noted(v)[2])
+            boxes.append({"name": call.name, "path": paths[call], "values": values})
+        every.append(boxes)
+    return every
+
+
+def _boxes(every: list[list[dict[str, Any]]]) -> list[list[dict[str, Any]]]:
+    # The boxes to show at each position, one in the other. A call that returns a single number is
+    # left out, and one that only passes on what its single call returns is shown as one with it.
+    most: dict[tuple[str, ...], int] = defaultdict(int)
+    for box in chain(*every):
+        most[box["path"]] = max(most[box["path"]], len(box["slots"]))
+    shown: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
+
+    def inside(path: tuple[str, ...], boxes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        found = [box for box in boxes if box["path"][:-2] == path and most[box["path"]] > 1]
+        for box in found:
+            inner = box["inside"] = inside(box["path"], boxes)
+            if len(inner) == 1 and inner[0]["slots"] == box["slots"]:
+                box["inside"] = inner[0]["inside"]
+        return [{key: box[key] for key in ("name", "path", "slots", "inside")} for box in found]
+
+    def note(boxes: list[dict[str, Any]]) -> None:
+        for box in boxes:
+            note(box["inside"])
+            shown[box.pop("path")].append(box)
+
+    tops = [inside((), boxes) for boxes in every]
+    for boxes in tops:
+        note(boxes)
+    # The weights of attention, one for each position up to their own, have a number: their head.
+    ramp = [*range(1, len(every) + 1)]
+    heads = [some for some in shown.values() if [len(box["slots"]) for box in some] == ramp]
+    for k, some in enumerate(heads if len(every) > 1 else ()):
+        for box in some:
+            box["head"] = k
+    return tops
 
 
 def _packed(numbers: Sequence[float], kind: Any) -> str:

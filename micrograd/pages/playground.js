@@ -1,20 +1,19 @@
 // The page on which a network learns: connects its parts, and begins. Its state is in learning/state.js.
 
 import {listenToLinks, writeAddress} from "./shared/state.js";
-import {$} from "./shared/elements.js";
+import {$, listen} from "./shared/elements.js";
 import {explainWords} from "./shared/glossary.js";
 import {listenToKeys} from "./shared/keys.js";
-import {makeArithmetic} from "./learning/arithmetic.js";
+import {drawArithmetic, forgetArithmetic} from "./learning/arithmetic.js";
 import {readTheme, redrawnWhenNeeded} from "./learning/canvas.js";
-import {makeChoices} from "./learning/choices.js";
-import {makeControls} from "./learning/controls.js";
-import {makeDetails} from "./learning/details.js";
-import {makeHand} from "./learning/hand.js";
-import {makeLessons} from "./learning/lessons.js";
+import {drawChoices} from "./learning/choices.js";
+import {showControls, turnRate} from "./learning/controls.js";
+import {drawDetails} from "./learning/details.js";
+import "./learning/hand.js";
+import {leaveLesson} from "./learning/lessons.js";
 import {asAddress, fromAddress} from "./learning/link.js";
-import {makeNetwork} from "./learning/network.js";
 import {OPTIMIZERS} from "./learning/optimizers.js";
-import {makePictures} from "./learning/pictures.js";
+import {drawPictures, geometry, network} from "./learning/pictures.js";
 import {say} from "./learning/sentence.js";
 import {
   addPoint,
@@ -24,19 +23,19 @@ import {
   choose,
   chooseMore,
   clock,
+  data,
   experiment,
+  isFixed,
   oneStep,
   panels,
-  reveal,
   setExamples,
+  settings,
   showAgain,
   showTrain,
   train,
   undo,
 } from "./learning/state.js";
 import {MEANING} from "./learning/words.js";
-
-const {data, isFixed, settings} = experiment;
 
 // ---- The address
 
@@ -75,44 +74,20 @@ $("seed").parentNode.hidden = isFixed;
 if (isFixed) $("network").textContent = "{{net.fixed}}";
 if (isFixed) $("about").textContent = "{{net.fixed.press}}";
 
-const openNeuron = (layer, index) => {
-  const point = attention.chosen.point ?? (experiment.examples.length ? 0 : undefined);
-  chooseMore({kind: "neuron", neuron: {layer, index}, at: 0, point});
-  requestAnimationFrame(() => reveal($("arithmetic")));
-};
-const network = isFixed
-  ? null
-  : makeNetwork($("network"), {
-      onNeuron: openNeuron,
-      onPoint: (layer, index) => {
-        attention.pointed = layer === null ? null : {layer, index};
-        ask();
-      },
-      onLine: (layer, index, input) =>
-        chooseMore({kind: "weight", weight: experiment.model.layers[layer - 1][index].first + input}),
-      onSize: (layer, by) => change(() => experiment.resize(layer, by)),
-    });
-const pictures = makePictures(network),
-  arithmetic = makeArithmetic(),
-  details = makeDetails(),
-  drawChoices = makeChoices(),
-  leaveLesson = makeLessons();
-makeHand(pictures.geometry);
-
 function stepOpened(by) {
   attention.chosen.at = Math.max(0, (attention.chosen.at ?? 0) + by);
   ask();
 }
 const showLines = hue => () => {
   attention.hue = hue;
-  controls.show();
+  showControls();
   ask();
 };
 const showScript = script => () => {
   clock.pause();
   chooseMore({kind: "script", script});
 };
-const controls = makeControls({
+listen({
   micrograd: showScript("micrograd"),
   pytorch: showScript("PyTorch"),
   train,
@@ -152,10 +127,10 @@ const controls = makeControls({
 
 function draw() {
   fitView();
-  pictures.draw();
+  drawPictures();
   say();
-  details.draw();
-  arithmetic.draw();
+  drawDetails();
+  drawArithmetic();
   if (!clock.isRunning()) keepLink();
 }
 // On a phone the plane is wider than high, to leave room for the knobs below it.
@@ -164,12 +139,12 @@ function fitView() {
   if (experiment.view.ratio !== experiment.ratio) experiment.look();
 }
 let named = experiment.names; // as the classes are called on the buttons for new points
-function showControls() {
-  controls.show();
+function showNamed() {
+  showControls();
   if (named !== experiment.names) drawChoices();
   named = experiment.names;
 }
-Object.assign(panels, {draw, controls: showControls});
+Object.assign(panels, {draw, controls: showNamed});
 
 // ---- Keys: left and right step everywhere except in text fields, space plays, Escape closes
 
@@ -185,7 +160,7 @@ listenToKeys({ArrowRight: stepOr(1, oneStep), ArrowLeft: stepOr(-1, undo), " ": 
   if (key === "Escape") close();
   if (!up || !target.matches("#rate, .weight input")) return;
   event.preventDefault();
-  if (target.id === "rate") return controls.rate(up > 0);
+  if (target.id === "rate") return turnRate(up > 0);
   target.value = Math.round(10 * (+target.value + 0.1 * up)) / 10;
   target.dispatchEvent(new Event("change"));
 });
@@ -201,13 +176,13 @@ listenToLinks(hash => {
   showAgain();
 });
 redrawnWhenNeeded(isNow => {
-  arithmetic.redraw();
+  forgetArithmetic();
   drawChoices();
   showAgain();
-  if (isNow === true) draw();
+  if (isNow) draw();
 });
 drawChoices();
-controls.show();
+showControls();
 showTrain();
 draw();
 explainWords(name => MEANING[name]);
@@ -216,7 +191,7 @@ explainWords(name => MEANING[name]);
 export const page = {
   numbers: () => [...experiment.training.p],
   alongStep: shares => experiment.alongStep(shares),
-  geometry: pictures.geometry,
+  geometry,
   network,
   train: count => {
     for (let i = 0; i < count; i++) oneStep();

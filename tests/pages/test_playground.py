@@ -691,7 +691,7 @@ def test_what_is_said_is_of_this_moment(ready, opened):
         page.click("#one-step")
         drawn(page)
         said = page.inner_text("#said")
-        assert re.fullmatch(r"The loss is still \S+\. No weight moved: .*", said)
+        assert re.fullmatch(r"The loss is still \S+\. No parameter moved: .*", said)
         page.click("#clear")
         drawn(page)
         assert "no points" in page.inner_text("#said")

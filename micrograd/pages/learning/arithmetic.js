@@ -34,139 +34,135 @@ function partOf({graph, d, g}, shownNodes, hasRest) {
   return new Graph({rules: [...graph.rules, rest], nodes, leaves});
 }
 
-export function makeArithmetic() {
-  const place = k => experiment.model.parameters.indexOf(nodes[k]);
-  const onTurn = (k, steps) =>
-    setWeight(place(k), Math.round(1000 * (experiment.training.p[place(k)] + 0.1 * steps)) / 1000);
-  const onPick = k => place(k) >= 0 && chooseMore({kind: "weight", weight: place(k)});
-  const stage = new Stage($("opened-graph"), {map: $("opened-map"), onTurn, onPick});
-  let key = "", // a text that changes with what is shown
-    nodes,
-    part,
-    view,
-    names,
-    kinds,
-    shown = -1; // the step on display
+const weightOf = k => experiment.model.parameters.indexOf(nodes[k]);
+const onTurn = (k, steps) =>
+  setWeight(weightOf(k), Math.round(1000 * (experiment.training.p[weightOf(k)] + 0.1 * steps)) / 1000);
+const onPick = k => weightOf(k) >= 0 && chooseMore({kind: "weight", weight: weightOf(k)});
+const stage = new Stage($("opened-graph"), {map: $("opened-map"), onTurn, onPick});
+let shownKey = "", // a text that changes with what is shown
+  nodes,
+  part,
+  view,
+  names,
+  kinds,
+  shown = -1; // the step on display
 
-  // The nodes to show of a graph, with the names and kinds of some of them.
-  function called(neuron, graph) {
-    const {model, own} = experiment;
-    const {inputs, output, begin, end} = neuron ? model.layers[neuron.layer - 1][neuron.index] : model;
-    const named = new Map(),
-      kindOf = new Map(model.parameters.map(node => [node, "parameter"]));
-    for (const node of inputs) kindOf.set(node, "input");
-    if (neuron) {
-      const {weights, bias} = model.layers[neuron.layer - 1][neuron.index];
-      inputs.forEach((node, k) => named.set(node, experiment.neuronName(neuron.layer - 1, k)));
-      weights.forEach((node, k) => named.set(node, inputWeight(k)));
-      named.set(bias, "b").set(output, experiment.neuronName(neuron.layer, neuron.index));
-    } else {
-      inputs.forEach((node, k) => named.set(node, INPUTS[k]));
-      model.parameters.forEach((node, k) => named.set(node, own.called[k]));
-      named.set(graph.root, "{{term.loss}}");
-    }
-    const inside = Array.from({length: end - begin}, (_, k) => begin + k);
-    nodes = neuron ? [...inputs, ...inside] : [...graph.nodes.keys()];
-    return {named, kindOf};
+// The nodes to show of a graph, with the names and kinds of some of them.
+function called(neuron, graph) {
+  const {model, own} = experiment;
+  const {inputs, output, begin, end} = neuron ? model.layers[neuron.layer - 1][neuron.index] : model;
+  const named = new Map(),
+    kindOf = new Map(model.parameters.map(node => [node, "parameter"]));
+  for (const node of inputs) kindOf.set(node, "input");
+  if (neuron) {
+    const {weights, bias} = model.layers[neuron.layer - 1][neuron.index];
+    inputs.forEach((node, k) => named.set(node, experiment.neuronName(neuron.layer - 1, k)));
+    weights.forEach((node, k) => named.set(node, inputWeight(k)));
+    named.set(bias, "b").set(output, experiment.neuronName(neuron.layer, neuron.index));
+  } else {
+    inputs.forEach((node, k) => named.set(node, INPUTS[k]));
+    model.parameters.forEach((node, k) => named.set(node, own.called[k]));
+    named.set(graph.root, "{{term.loss}}");
   }
+  const inside = Array.from({length: end - begin}, (_, k) => begin + k);
+  nodes = neuron ? [...inputs, ...inside] : [...graph.nodes.keys()];
+  return {named, kindOf};
+}
 
-  function build(neuron, whole) {
-    const {named, kindOf} = called(neuron, whole.graph);
-    part = partOf(whole, nodes, neuron);
-    let count = 0;
-    names = nodes.map((node, k) => named.get(node) ?? (part.isLeaf(k) ? number(whole.d[node]) : `v${++count}`));
-    kinds = nodes.map((node, k) => kindOf.get(node) ?? (part.isLeaf(k) ? "constant" : "operation"));
-    if (neuron) names.push("{{term.loss}}");
-    kinds[part.root] = "result";
-    view = new Levels(part).view(new Set());
-    stage.draw(view, ({node: k}) => {
-      const op = part.isLeaf(k) ? "" : part.rule(k).op;
-      const sign = {"*": "×", "-": "−", neg: "−"}[op] ?? op.toLowerCase();
-      return {kind: kinds[k], title: names[k], full: names[k], sign, fixed: kinds[k] !== "parameter"};
-    });
-    stage.svg.style.height = `${Math.min(440, Math.max(180, stage.needs().height))}px`;
-    stage.fit();
-    stage.moveTo(0, 0); // it begins at the top left
-    shown = -1;
+function buildPart(neuron, whole) {
+  const {named, kindOf} = called(neuron, whole.graph);
+  part = partOf(whole, nodes, neuron);
+  let count = 0;
+  names = nodes.map((node, k) => named.get(node) ?? (part.isLeaf(k) ? number(whole.d[node]) : `v${++count}`));
+  kinds = nodes.map((node, k) => kindOf.get(node) ?? (part.isLeaf(k) ? "constant" : "operation"));
+  if (neuron) names.push("{{term.loss}}");
+  kinds[part.root] = "result";
+  view = new Levels(part).view(new Set());
+  stage.draw(view, ({node: k}) => {
+    const op = part.isLeaf(k) ? "" : part.rule(k).op;
+    const sign = {"*": "×", "-": "−", neg: "−"}[op] ?? op.toLowerCase();
+    return {kind: kinds[k], title: names[k], full: names[k], sign, fixed: kinds[k] !== "parameter"};
+  });
+  stage.svg.style.height = `${Math.min(440, Math.max(180, stage.needs().height))}px`;
+  stage.fit();
+  stage.moveTo(0, 0); // it begins at the top left
+  shown = -1;
+}
+
+export function drawArithmetic() {
+  const {chosen} = attention,
+    {examples, isFixed, model, sizes, activations, settings} = experiment;
+  const neuron = chosen.neuron && chosen.neuron.layer > 0 && examples.length ? chosen.neuron : null;
+  const isModel = isFixed && chosen.point !== undefined && model.graph.nodes.length < 200;
+  $("arithmetic").hidden = !neuron && !isModel;
+  if (!neuron && !isModel) return;
+  const point = chosen.point ?? 0,
+    whole = experiment.flow(point),
+    {x, y, label} = examples[point];
+  const title = neuron ? experiment.neuronTitle(neuron.layer, neuron.index) : "{{opened.whole}}";
+  const again = [sizes, activations, settings.loss, title, label].join();
+  if (shownKey !== again || !stage.svg.clientWidth) buildPart(neuron, whole);
+  shownKey = again;
+  part = partOf(whole, nodes, neuron);
+  const steps = new Steps(part, view, part.leaves),
+    last = steps.count - 1;
+  const at = Math.max(0, Math.min(chosen.at ?? 0, last)),
+    state = steps.state(at),
+    {phase} = steps.list[at];
+  stage.show(pictureAt(steps, at, state));
+  chosen.at = shown = at;
+  $("opened-name").textContent = title;
+  $("opened-about").textContent = filled("{{opened.point}}", {x: number(x), y: number(y)});
+  $("opened-count").textContent = filled("{{steps.count}}", {at, last});
+  $("opened-back").disabled = at === 0;
+  $("opened-forward").disabled = $("opened-all").disabled = at === last;
+  $("opened-phase").textContent = PHASES[phase] ?? "";
+  $("opened-phase").className = phase === "forward" ? "" : "gradient";
+  $("opened-said").setAttribute("aria-live", clock.isRunning() ? "off" : "polite");
+  $("opened-said").replaceChildren(...toldAt(steps.list[at], state, neuron));
+}
+
+function pictureAt(steps, at, {changes}) {
+  const isConstant = k => kinds[k] === "constant";
+  const picture = pictureOf(steps, at, shown, isConstant);
+  for (const {name, node: k} of view.items.values()) {
+    const card = picture.cards.get(name),
+      {data, grad} = card;
+    card.spoken = filled("{{opened.card}}", {name: names[k], kind: WORDS[kinds[k]], data, grad});
   }
+  view.arrows.forEach(({edges: [[giver, k]]}, i) => {
+    const chain = changes.find(change => change.giver === giver && change.edge === k);
+    if (chain && !isConstant(part.nodes[giver][k + 1])) picture.arrows[i].label = chainTexts(chain);
+  });
+  return picture;
+}
 
-  function draw() {
-    const {chosen} = attention,
-      {examples, isFixed, model, sizes, activations, settings} = experiment;
-    const neuron = chosen.neuron && chosen.neuron.layer > 0 && examples.length ? chosen.neuron : null;
-    const isModel = isFixed && chosen.point !== undefined && model.graph.nodes.length < 200;
-    $("arithmetic").hidden = !neuron && !isModel;
-    if (!neuron && !isModel) return;
-    const point = chosen.point ?? 0,
-      whole = experiment.flow(point),
-      {x, y, label} = examples[point];
-    const title = neuron ? experiment.neuronTitle(neuron.layer, neuron.index) : "{{opened.whole}}";
-    const again = [sizes, activations, settings.loss, title, label].join();
-    if (key !== again || !stage.svg.clientWidth) build(neuron, whole);
-    key = again;
-    part = partOf(whole, nodes, neuron);
-    const steps = new Steps(part, view, part.leaves),
-      last = steps.count - 1;
-    const at = Math.max(0, Math.min(chosen.at ?? 0, last)),
-      state = steps.state(at),
-      {phase} = steps.list[at];
-    stage.show(pictureAt(steps, at, state));
-    chosen.at = shown = at;
-    $("opened-name").textContent = title;
-    $("opened-about").textContent = filled("{{opened.point}}", {x: number(x), y: number(y)});
-    $("opened-count").textContent = filled("{{steps.count}}", {at, last});
-    $("opened-back").disabled = at === 0;
-    $("opened-forward").disabled = $("opened-all").disabled = at === last;
-    $("opened-phase").textContent = PHASES[phase] ?? "";
-    $("opened-phase").className = phase === "forward" ? "" : "gradient";
-    $("opened-said").setAttribute("aria-live", clock.isRunning() ? "off" : "polite");
-    $("opened-said").replaceChildren(...toldAt(steps.list[at], state, neuron));
+// What happens at a step, in texts and elements.
+function toldAt({phase, item}, {d, changes}, neuron) {
+  const sentences = {start: "{{opened.start}}", seed: "{{opened.seed}}", end: "{{opened.end}}"};
+  if (phase in sentences) return [sentences[phase]];
+  const k = view.items.get(item).node;
+  if (phase === "forward") {
+    const result = strong(number(d[k]));
+    if (neuron && k === part.root) return ["{{opened.rest}} {{term.loss}} = ", result];
+    const [letters, numbers] = [j => [names[j]], (j, rank) => [(rank ? inFormula : number)(d[j])]].map(called =>
+      plain(formulaOf(part, k, {stop: () => true, called})),
+    );
+    return [`${names[k]} = ${letters} = ${numbers} = `, result];
   }
+  const received = changes.filter(({node}) => kinds[node] !== "constant");
+  if (!received.length) return [filled("{{opened.none}}", {name: names[k]})];
+  return received.flatMap(({node, local, upstream, share}, n) => [
+    `${n ? "; " : ""}${filled("{{opened.to}}", {name: names[node]})} `,
+    strong(number(local), "local"),
+    " × ",
+    strong(number(upstream), "gradient"),
+    " = ",
+    strong(number(share), "gradient"),
+  ]);
+}
 
-  function pictureAt(steps, at, {changes}) {
-    const isConstant = k => kinds[k] === "constant";
-    const picture = pictureOf(steps, at, shown, isConstant);
-    for (const {name, node: k} of view.items.values()) {
-      const card = picture.cards.get(name),
-        {data, grad} = card;
-      card.spoken = filled("{{opened.card}}", {name: names[k], kind: WORDS[kinds[k]], data, grad});
-    }
-    view.arrows.forEach(({edges: [[giver, k]]}, i) => {
-      const chain = changes.find(change => change.giver === giver && change.edge === k);
-      if (chain && !isConstant(part.nodes[giver][k + 1])) picture.arrows[i].label = chainTexts(chain);
-    });
-    return picture;
-  }
-
-  // What happens at a step, in texts and elements.
-  function toldAt({phase, item}, {d, changes}, neuron) {
-    const sentences = {start: "{{opened.start}}", seed: "{{opened.seed}}", end: "{{opened.end}}"};
-    if (phase in sentences) return [sentences[phase]];
-    const k = view.items.get(item).node;
-    if (phase === "forward") {
-      const result = strong(number(d[k]));
-      if (neuron && k === part.root) return ["{{opened.rest}} {{term.loss}} = ", result];
-      const [letters, numbers] = [j => [names[j]], (j, rank) => [(rank ? inFormula : number)(d[j])]].map(called =>
-        plain(formulaOf(part, k, {stop: () => true, called})),
-      );
-      return [`${names[k]} = ${letters} = ${numbers} = `, result];
-    }
-    const received = changes.filter(({node}) => kinds[node] !== "constant");
-    if (!received.length) return [filled("{{opened.none}}", {name: names[k]})];
-    return received.flatMap(({node, local, upstream, share}, n) => [
-      `${n ? "; " : ""}${filled("{{opened.to}}", {name: names[node]})} `,
-      strong(number(local), "local"),
-      " × ",
-      strong(number(upstream), "gradient"),
-      " = ",
-      strong(number(share), "gradient"),
-    ]);
-  }
-
-  return {
-    draw,
-    redraw: () => {
-      key = "";
-    },
-  };
+// Draws it anew the next time, in another size.
+export function forgetArithmetic() {
+  shownKey = "";
 }

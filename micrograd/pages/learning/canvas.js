@@ -50,19 +50,15 @@ export function oncePerFrame(draw) {
 
 // Calls `draw` when the page must be drawn in other colours or another size.
 export function redrawnWhenNeeded(draw) {
-  readTheme(false);
   new ResizeObserver(() => draw()).observe(document.body);
   addEventListener("resize", () => draw());
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-    readTheme(false);
-    draw();
-  });
-  const onPaper = isOn => () => {
-    readTheme(isOn);
-    draw(true);
+  const inColours = (isOnPaper, isNow) => () => {
+    readTheme(isOnPaper);
+    draw(isNow);
   };
-  addEventListener("beforeprint", onPaper(true));
-  addEventListener("afterprint", onPaper(false));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", inColours(false, false));
+  addEventListener("beforeprint", inColours(true, true));
+  addEventListener("afterprint", inColours(false, true));
 }
 
 // A canvas of this height, as wide as its place: its context in CSS pixels, and its width.
@@ -111,6 +107,13 @@ export function picture(width, height, colour) {
   }
   context.putImageData(image, 0, 0);
   return canvas;
+}
+
+// Draws a line through points [x, y]; one of null begins it anew.
+export function trace(context, points) {
+  context.beginPath();
+  points.forEach((p, i) => p && context[points[i - 1] ? "lineTo" : "moveTo"](...p));
+  context.stroke();
 }
 
 // Draws an image so that the centres of its outer pixels are on the edges of the box.

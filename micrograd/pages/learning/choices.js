@@ -12,49 +12,42 @@ import {MEANING} from "./words.js";
 
 const NAMES = JSON.parse("{{shape.*}}");
 
-// Returns a function that draws them.
-export function makeChoices() {
+const choice = (isOn, click, ...contents) => make("button", {"aria-pressed": isOn, click}, ...contents);
+
+function shapeButton(shape) {
   const {data, classes, settings} = experiment;
-
-  const chooseShape = shape => change(() => experiment.useData(shape));
-  const choice = (isOn, click, ...contents) => make("button", {"aria-pressed": isOn, click}, ...contents);
-
-  function shapeButton(shape) {
-    const small = make("canvas", {width: 96, height: 72});
-    const context = small.getContext("2d");
-    const points =
-      shape === "yours"
-        ? data.examples.map(([x, y, label]) => ({x, y, label}))
-        : samples({shape, size: 60, noise: 0.02, seed: 1, classes});
-    const {low, high} = aroundPoints(points, 4 / 3, shape === "curve");
-    for (const {x, y, label} of points.slice(0, 120)) {
-      const [across, up] = [(x - low[0]) / (high[0] - low[0]), (y - low[1]) / (high[1] - low[1])];
-      context.fillStyle = theme.fills[label];
-      context.beginPath();
-      context.arc(96 * across, 72 * (1 - up), 3, 0, 2 * Math.PI);
-      context.fill();
-    }
-    const name = MEANING[shape] ? word(shape, NAMES[shape], false) : NAMES[shape];
-    const isOn = shape === settings.data && !experiment.byHand;
-    const made = choice(isOn, () => chooseShape(shape), small, name);
-    made.dataset.shape = shape;
-    return made;
+  const small = make("canvas", {width: 96, height: 72});
+  const context = small.getContext("2d");
+  const points =
+    shape === "yours"
+      ? data.examples.map(([x, y, label]) => ({x, y, label}))
+      : samples({shape, size: 60, noise: 0.02, seed: 1, classes});
+  const {low, high} = aroundPoints(points, 4 / 3, shape === "curve");
+  for (const {x, y, label} of points.slice(0, 120)) {
+    const [across, up] = [(x - low[0]) / (high[0] - low[0]), (y - low[1]) / (high[1] - low[1])];
+    context.fillStyle = theme.fills[label];
+    context.beginPath();
+    context.arc(96 * across, 72 * (1 - up), 3, 0, 2 * Math.PI);
+    context.fill();
   }
+  const name = MEANING[shape] ? word(shape, NAMES[shape], false) : NAMES[shape];
+  const isOn = shape === settings.data && !experiment.byHand;
+  const made = choice(isOn, () => change(() => experiment.useData(shape)), small, name);
+  made.dataset.shape = shape;
+  return made;
+}
 
-  function brushButton(name, label) {
-    const take = () => {
-      attention.brush = label;
-      draw();
-    };
-    const made = choice(label === attention.brush, take, markerOf(label, 2), make("bdi", "", name));
-    made.setAttribute("aria-label", filled("{{plane.brush}}", {name}));
-    return made;
-  }
+function brushButton(name, label) {
+  const take = () => {
+    attention.brush = label;
+    drawChoices();
+  };
+  const made = choice(label === attention.brush, take, markerOf(label, 2), make("bdi", "", name));
+  made.setAttribute("aria-label", filled("{{plane.brush}}", {name}));
+  return made;
+}
 
-  function draw() {
-    $("shapes").replaceChildren(...experiment.shapes.map(shapeButton));
-    $("brush").replaceChildren(...experiment.names.map(brushButton));
-  }
-
-  return draw;
+export function drawChoices() {
+  $("shapes").replaceChildren(...experiment.shapes.map(shapeButton));
+  $("brush").replaceChildren(...experiment.names.map(brushButton));
 }

@@ -7,7 +7,7 @@ import {listenToRate, showRate} from "../shared/rate.js";
 import {filled} from "../shared/texts.js";
 import {OPTIMIZERS} from "./optimizers.js";
 import {drawLegend} from "./plane.js";
-import {change, experiment} from "./state.js";
+import {change, data, experiment, isFixed, settings} from "./state.js";
 
 const RATES = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1, 3, 10];
 const PENALTIES = [0, 0.0001, 0.001, 0.01, 0.03, 0.1, 0.3];
@@ -20,121 +20,96 @@ const LOSSES = {
   "your loss": "{{loss.own}}",
 };
 
-//   presses  what a press does, for each button by its id
-// Returns show(), which brings the controls to the present state, and rate(up): to the next learning rate.
-export function makeControls(presses) {
-  const {settings, data, isFixed} = experiment,
-    shapes = $("shapes").children;
-
-  function set(name, value, then = () => {}) {
-    if (settings[name] !== value)
-      change(() => {
-        settings[name] = value;
-        then();
-      });
-  }
-
-  function show() {
-    const {hidden, activations, tested, loss, outputs, isCurve} = experiment,
-      isYours = settings.data === "yours";
-    const distance = r => Math.abs(Math.log(r / settings.rate));
-    showRate(settings.rate);
-    const nearest = RATES.reduce((best, r) => (distance(r) < distance(best) ? r : best));
-    $("rate-slider").value = RATES.indexOf(nearest);
-    $("rate-slider").setAttribute("aria-valuetext", settings.rate);
-    $("seed").value = settings.seed;
-    select("decay", settings.decay, String(settings.decay));
-    select("batch", settings.batch, filled("{{playground.batch.some}}", {n: settings.batch}));
-    $("optimizer").value = settings.optimizer;
-    $("loss-name").value = loss.name;
-    $("loss-name").disabled = isCurve;
-    for (const id of ["brush", "accuracy-figure"]) $(id).hidden = isCurve;
-    for (const id of ["noise", "size", "share"]) {
-      $(id).value = settings[id];
-      $(id).parentNode.querySelector("output").textContent =
-        id === "share" ? `${Math.round(100 * settings[id])}%` : settings[id];
-    }
-    for (const id of ["noise", "size", "again"]) $(id).disabled = isYours;
-    for (const shape of shapes)
-      shape.setAttribute("aria-pressed", shape.dataset.shape === settings.data && !experiment.byHand);
-    $("undo").disabled = experiment.past.isEmpty;
-    if (!isFixed) {
-      const layers = hidden.length === 1 ? "{{net.hidden.one}}" : "{{net.hidden}}";
-      $("layer-count").replaceChildren(`${hidden.length} `, word("layers", layers));
-      $("fewer-layers").disabled = !hidden.length;
-      $("more-layers").disabled = hidden.length >= MOST_LAYERS;
-      $("activation-field").hidden = !hidden.length;
-      if (hidden.length) $("activation").value = activations[0];
-    }
-    drawLegend($("legend"), isCurve ? [] : experiment.names, {
-      threshold: outputs === 1 ? loss.threshold : null,
-      hollow: tested.length ? "{{plane.test}}" : "",
+function set(name, value, then = () => {}) {
+  if (settings[name] !== value)
+    change(() => {
+      settings[name] = value;
+      then();
     });
-  }
-  // Selects a number; one from Python that the list does not have is added.
-  function select(id, value, text) {
-    const list = $(id);
-    if (![...list.options].some(o => +o.value === value)) list.append(new Option(text, value));
-    list.value = value;
-  }
-
-  function fill() {
-    const options = names => names.map(name => new Option(name, name));
-    $("optimizer").append(...options(Object.keys(OPTIMIZERS)));
-    $("loss-name").append(...data.losses.map(({name}) => new Option(LOSSES[name] ?? name, name)));
-    $("activation").append(...options(Object.keys(data.pieces).filter(name => name !== "weighted")));
-    const penalty = x => (x === 0 ? "{{rate.none}}" : String(x));
-    $("decay").append(...PENALTIES.map(x => new Option(penalty(x), String(x))));
-  }
-
-  function connect() {
-    const changed = (id, action) => $(id).addEventListener("change", event => action(event.target));
-    listen(presses);
-    listenToRate(
-      () => settings.rate,
-      rate => set("rate", rate),
-    );
-    $("rate-slider").addEventListener("input", event => set("rate", RATES[+event.target.value]));
-    changed("seed", input => {
-      const seed = numberFrom(input.value, 0);
-      if (seed !== undefined)
-        set("seed", Math.round(seed), () => {
-          if (!isFixed) experiment.startAgain();
-        });
-      show();
-    });
-    changed("batch", list =>
-      set("batch", +list.value, () => {
-        experiment.training.queue = [];
-      }),
-    );
-    changed("optimizer", list => set("optimizer", list.value));
-    changed("decay", list => set("decay", +list.value));
-    changed("loss-name", list => set("loss", list.value, () => experiment.useLoss()));
-    changed("activation", list =>
-      change(() => {
-        const last = experiment.activations.at(-1);
-        experiment.activations = [...experiment.hidden.map(() => list.value), last];
-        experiment.reassemble();
-      }),
-    );
-    for (const id of ["noise", "size", "share"]) {
-      $(id).addEventListener("input", event =>
-        set(id, +event.target.value, () => {
-          if (experiment.byHand) experiment.examples = experiment.divided(experiment.examples);
-          else experiment.drawExamples();
-        }),
-      );
-    }
-  }
-
-  function rate(up) {
-    const now = settings.rate;
-    const next = up ? RATES.find(r => r > now * 1.001) : RATES.findLast(r => r < now * 0.999);
-    if (next) set("rate", next);
-  }
-
-  fill();
-  connect();
-  return {show, rate};
 }
+
+/** Brings the controls to the present state. */
+export function showControls() {
+  const {hidden, activations, tested, loss, outputs, isCurve} = experiment,
+    isYours = settings.data === "yours";
+  const distance = r => Math.abs(Math.log(r / settings.rate));
+  showRate(settings.rate);
+  const nearest = RATES.reduce((best, r) => (distance(r) < distance(best) ? r : best));
+  $("rate-slider").value = RATES.indexOf(nearest);
+  $("rate-slider").setAttribute("aria-valuetext", settings.rate);
+  $("seed").value = settings.seed;
+  selectNumber("decay", settings.decay, String(settings.decay));
+  selectNumber("batch", settings.batch, filled("{{playground.batch.some}}", {n: settings.batch}));
+  $("optimizer").value = settings.optimizer;
+  $("loss-name").value = loss.name;
+  $("loss-name").disabled = isCurve;
+  for (const id of ["brush", "accuracy-figure"]) $(id).hidden = isCurve;
+  for (const id of ["noise", "size", "share"]) {
+    $(id).value = settings[id];
+    $(id).parentNode.querySelector("output").textContent =
+      id === "share" ? `${Math.round(100 * settings[id])}%` : settings[id];
+  }
+  for (const id of ["noise", "size", "again"]) $(id).disabled = isYours;
+  for (const shape of $("shapes").children)
+    shape.setAttribute("aria-pressed", shape.dataset.shape === settings.data && !experiment.byHand);
+  $("undo").disabled = !experiment.past.states.length;
+  if (!isFixed) {
+    const layers = hidden.length === 1 ? "{{net.hidden.one}}" : "{{net.hidden}}";
+    $("layer-count").replaceChildren(`${hidden.length} `, word("layers", layers));
+    $("fewer-layers").disabled = !hidden.length;
+    $("more-layers").disabled = hidden.length >= MOST_LAYERS;
+    $("activation-field").hidden = !hidden.length;
+    if (hidden.length) $("activation").value = activations[0];
+  }
+  drawLegend($("legend"), isCurve ? [] : experiment.names, {
+    threshold: outputs === 1 ? loss.threshold : null,
+    hollow: tested.length ? "{{plane.test}}" : "",
+  });
+}
+// Selects a number; one from Python that the list does not have is added.
+function selectNumber(id, value, text) {
+  const list = $(id);
+  if (![...list.options].some(o => +o.value === value)) list.append(new Option(text, value));
+  list.value = value;
+}
+
+export function turnRate(up) {
+  const now = settings.rate;
+  const next = up ? RATES.find(r => r > now * 1.001) : RATES.findLast(r => r < now * 0.999);
+  if (next) set("rate", next);
+}
+
+// ---- What there is to choose from, and what a choice does
+
+const options = names => names.map(name => new Option(name, name));
+$("optimizer").append(...options(Object.keys(OPTIMIZERS)));
+$("loss-name").append(...data.losses.map(({name}) => new Option(LOSSES[name] ?? name, name)));
+$("activation").append(...options(Object.keys(data.pieces).filter(name => name !== "weighted")));
+const penalty = x => (x === 0 ? "{{rate.none}}" : String(x));
+$("decay").append(...PENALTIES.map(x => new Option(penalty(x), String(x))));
+
+listenToRate(
+  () => settings.rate,
+  rate => set("rate", rate),
+);
+const choices = {
+  seed({target}) {
+    const seed = numberFrom(target.value, 0);
+    const again = () => isFixed || experiment.startAgain();
+    if (seed !== undefined) set("seed", Math.round(seed), again);
+    showControls();
+  },
+  batch: ({target}) => set("batch", +target.value, () => (experiment.training.queue = [])),
+  optimizer: ({target}) => set("optimizer", target.value),
+  decay: ({target}) => set("decay", +target.value),
+  "loss-name": ({target}) => set("loss", target.value, () => experiment.useLoss()),
+  activation: ({target}) => change(() => experiment.bend(target.value)),
+};
+listen(choices, "change");
+const slide = ({target}) =>
+  set(target.id, +target.value, () => {
+    if (experiment.byHand) experiment.examples = experiment.divided(experiment.examples);
+    else experiment.drawExamples();
+  });
+const turn = ({target}) => set("rate", RATES[+target.value]);
+listen({"rate-slider": turn, noise: slide, size: slide, share: slide}, "input");

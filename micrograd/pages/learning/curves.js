@@ -3,7 +3,7 @@
 import {$} from "../shared/elements.js";
 import {decimals, percent, rough} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
-import {prepared, theme, ticks} from "./canvas.js";
+import {prepared, theme, ticks, trace} from "./canvas.js";
 
 const CURVES = {loss: "{{curve.loss}}", accuracy: "{{curve.accuracy}}", slice: "{{curve.slice}}"};
 
@@ -39,17 +39,14 @@ function drawCurves(canvas, {steps, unit, lines, now, top, height}) {
   const x = i => box.left + ((steps[i] - first) / (end - first)) * (box.right - box.left);
   const y = value => box.bottom - ((Math.min(scale(value), high) - low) / (high - low)) * (box.bottom - box.top);
 
-  context.strokeStyle = theme.hairline;
-  context.lineWidth = 1;
-  context.fillStyle = theme.faint;
-  context.textAlign = "right";
-  context.textBaseline = "middle";
+  const right = {textAlign: "right", textBaseline: "middle"};
+  Object.assign(context, {strokeStyle: theme.hairline, lineWidth: 1, fillStyle: theme.faint, ...right});
   for (const [at, text] of ticks(low, high, 3)) {
     const value = isLog ? 10 ** at : at;
-    context.beginPath();
-    context.moveTo(box.left, y(value));
-    context.lineTo(box.right, y(value));
-    context.stroke();
+    trace(
+      context,
+      [box.left, box.right].map(x => [x, y(value)]),
+    );
     context.fillText(top ? `${Math.round(100 * value)}%` : isLog ? rough(value, 6) : text, box.left - 5, y(value));
   }
   context.textBaseline = "top";
@@ -64,19 +61,17 @@ function drawCurves(canvas, {steps, unit, lines, now, top, height}) {
     const isFree = place + context.measureText(text).width < width - context.measureText(last).width - 12;
     if (Number.isInteger(step) && isFree) context.fillText(text, place, box.bottom + 4);
   }
-  const trace = (numbers, until, colour, thick) => {
-    context.strokeStyle = colour;
-    context.lineWidth = thick;
-    context.lineJoin = "round";
-    context.beginPath();
-    for (let i = 0; i <= until; i++)
-      if (numbers[i] !== null) context[(numbers[i - 1] ?? null) === null ? "moveTo" : "lineTo"](x(i), y(numbers[i]));
-    context.stroke();
+  const draw = (numbers, strokeStyle, lineWidth) => {
+    Object.assign(context, {strokeStyle, lineWidth, lineJoin: "round"});
+    trace(
+      context,
+      numbers.map((n, i) => n !== null && [x(i), y(n)]),
+    );
   };
   for (const {numbers, colour, dashed} of lines) {
     context.setLineDash(dashed ? [4, 3] : []);
-    if (now < steps.length - 1) trace(numbers, steps.length - 1, theme.frame, 1.5);
-    trace(numbers, now, colour, 2);
+    if (now < steps.length - 1) draw(numbers, theme.frame, 1.5);
+    draw(numbers.slice(0, now + 1), colour, 2);
     context.setLineDash([]);
     if (numbers[now] === null || numbers[now] === undefined) continue;
     context.beginPath(); // a dot and a ring, both seen where they meet

@@ -81,179 +81,173 @@ function takePoints({points, isCurve, names}) {
 }
 const changePoint = (point, changed) => setExamples(withPoint(point, changed));
 
-export function makeDetails() {
-  const place = $("details");
-  let frames = 0,
-    last; // the kind shown before
-  const head = (title, about = "") => {
-    const close = button("×", () => choose({}), "{{details.close}}");
-    return make("div", "top", make("h2", "", title), make("span", "faint", about), close);
+const panel = $("details");
+let drawn = 0, // frames
+  last; // the kind shown before
+const head = (title, about = "") => {
+  const close = button("×", () => choose({}), "{{details.close}}");
+  return make("div", "top", make("h2", "", title), make("span", "faint", about), close);
+};
+
+export function drawDetails() {
+  const {chosen} = attention,
+    {training, trained} = experiment,
+    focus = document.activeElement ?? document.body;
+  const held = panel.contains(focus) ? focus.getAttribute("aria-label") : null;
+  let parts;
+  if (chosen.kind === "table" && clock.isRunning() && ++drawn % 10) return;
+  if (chosen.kind === "slice") parts = sliceDetail();
+  else if (chosen.kind === "csv" && panel.dataset.shown === "csv")
+    return; // somebody types
+  else if (chosen.kind === "csv") parts = pasteDetail();
+  else if (chosen.kind === "script") parts = scriptDetail(chosen.script);
+  else if (chosen.kind === "weight" && trained.length) parts = weightDetail(chosen.weight);
+  else if (chosen.kind === "table" && trained.length) parts = tableDetail();
+  else if (chosen.point !== undefined) parts = pointDetail(chosen.point);
+  else if (panel.dataset.shown === String(training.p.length)) return;
+  else parts = introduction();
+  panel.dataset.shown = chosen.kind === "csv" ? "csv" : chosen.kind ? "" : training.p.length;
+  if (held && focus.matches("input, select") && clock.isRunning()) return; // somebody types
+  const top = panel.querySelector(".scroll")?.scrollTop ?? 0;
+  panel.replaceChildren(...parts);
+  panel.querySelector(".scroll")?.scrollTo(0, top);
+  if (chosen.kind === "slice" && experiment.moved) drawSlice();
+  if (chosen.kind !== last && OPENED.includes(chosen.kind) && last !== undefined) reveal(panel);
+  last = chosen.kind ?? "";
+  if (held) [...panel.querySelectorAll("[aria-label]")].find(e => e.ariaLabel === held)?.focus();
+}
+
+function introduction() {
+  const step = (name, kind, text, values = {}) => make("li", "", strong(`${name} `, kind), ...sentence(text, values));
+  const inputs = INPUTS.slice(0, experiment.isCurve ? 1 : 2).join(", ");
+  const last = button("{{how.last}}", () => choose({...attention.chosen, kind: "slice", slice: true}));
+  const all = button("{{how.all}}", () => choose({...attention.chosen, kind: "table", table: true}));
+  const steps = [
+    step("{{how.forward.name}}", "", "{{how.forward}}", {inputs}),
+    step("{{how.backward.name}}", "gradient", "{{how.backward}}", {n: experiment.training.p.length}),
+    step("{{how.step.name}}", "", "{{how.step}}"),
+  ];
+  const press = make("p", "faint", ...partsOf("{{how.press}}", {all, last}));
+  return [make("h2", "", "{{how.title}}"), make("ol", "how", ...steps), press];
+}
+
+// All weights with what the next step does to them.
+function tableDetail() {
+  const {training, model, settings, settingsOfStep, trained} = experiment;
+  const {optimizer} = settings,
+    {memory} = OPTIMIZERS[optimizer];
+  training.backward(trained);
+  const rows = model.parameters.map((_, weight) => {
+    const figures = training.nextOf(weight, settingsOfStep),
+      name = experiment.weightName(weight);
+    const pick = button(name, () => choose({...attention.chosen, kind: "weight", weight}), name);
+    const magenta = ["g", ...memory].map(figure => make("span", "gradient", number(figures[figure])));
+    return row([pick, number(figures.w), ...magenta, number(figures.next)]);
+  });
+  const names = ["{{term.weight}}", "data", "{{term.gradient}}", ...memory, "{{weights.next}}"];
+  const table = make("table", "", row(names, "th"), ...rows);
+  return [head("{{weights.title}}", filled("{{weights.step}}", {optimizer})), make("div", "scroll", table)];
+}
+
+// The loss on the way of the last step, and where it would be had the step been longer.
+function sliceDetail() {
+  const top = head("{{slice.title}}");
+  if (!experiment.moved) return [top, paragraph("{{slice.none}}")];
+  const figure = make("figure", "", "{{slice.now}} ", make("span", {id: "slice-now", class: "number"}));
+  figure.append(make("canvas", {id: "slice", role: "img"}));
+  return [top, figure, make("p", "faint", "{{slice.about}}")];
+}
+function drawSlice() {
+  const steps = SHARES,
+    main = experiment.alongStep(SHARES);
+  const now = SHARES.indexOf(1); // where the step ended
+  showCurve("slice", {steps, unit: "{{slice.unit}}", main, other: null, now, height: 130, both: ""});
+}
+
+// Points from a table, one in each line.
+function pasteDetail() {
+  const {names, curve, inputs} = experiment.data;
+  const widths = [...(experiment.isFixed && inputs === 1 ? [] : [3]), ...(curve ? [2] : [])];
+  const area = make("textarea", {spellcheck: "false", "aria-label": "{{csv.name}}"});
+  area.placeholder = [`x1, x2, class`, `0.5, -1.2, ${names[0]}`, `-0.3, 0.8, ${names[1]}`].join("\n");
+  const said = make("output", {"aria-live": "polite"});
+  const use = button("{{csv.use}}", () => {
+    const found = pointsOf(area.value, experiment.names, MOST_POINTS, widths),
+      {error} = found;
+    if (!error) takePoints(found);
+    said.className = error ? "wrong" : "";
+    said.textContent = error ?? filled("{{csv.read}}", {n: found.points.length});
+  });
+  const about = make("p", "faint", filled("{{csv.about}}", {n: names.length, names: names.join(", ")}));
+  return [head("{{csv.title}}"), about, area, make("div", "row", use, said)];
+}
+
+// The whole experiment as a script, to take away. (A frame of a notebook has no other way to copy.)
+function scriptDetail(script) {
+  const top = head(filled("{{script.name}}", {package: script}));
+  if (!hasScript(experiment)) return [top, paragraph("{{script.none}}")];
+  const area = make("textarea", {readonly: "", spellcheck: "false", "aria-label": "{{script.code}}"});
+  area.value = scriptOf(experiment, script);
+  const copy = button("{{script.press}}", () => {
+    area.select();
+    if (document.execCommand("copy")) copy.textContent = "{{script.copied}}";
+  });
+  return [top, make("div", "row", make("span", "faint", "{{script.about}}"), copy), area];
+}
+
+function weightDetail(at) {
+  const {training, settings, settingsOfStep, trained, isFixed} = experiment;
+  const {optimizer} = settings;
+  training.backward(trained);
+  const figures = training.nextOf(at, settingsOfStep);
+  const {layer, index, input} = experiment.lines[at] ?? {};
+  const ends = isFixed ? {} : {from: experiment.neuronName(layer - 1, input), to: experiment.neuronName(layer, index)};
+  const kind = isFixed ? "{{weight.parameter}}" : experiment.isBias(at) ? "{{weight.bias}}" : "{{weight.from}}";
+  const typed = field("{{weight.name}}", figures.w, x => setWeight(at, x), "w =");
+  const [g, predicted] = [figures.g, NUDGE * figures.g].map(gradient);
+  const says = {g, predicted, size: number(NUDGE), actual: number(experiment.nudged(at, NUDGE))};
+  const lines = updateLines(optimizer, figures, settingsOfStep).map(([kind, formula, about]) =>
+    make("div", "line", make("span", `code ${kind}`, formula), make("span", "faint", about)),
+  );
+  return [
+    head(experiment.weightName(at), filled(kind, {...ends, neuron: ends.to})),
+    make("div", "row weight", typed, make("span", "faint", "{{weight.type}}")),
+    paragraph("{{weight.gradient}}", says),
+    make("p", "faint lead", filled("{{weight.step}}", {optimizer})),
+    ...lines,
+  ];
+}
+
+function pointDetail(point) {
+  const {training, names, loss, isFixed, isCurve} = experiment;
+  const {x, y, label, test} = experiment.examples[point];
+  const own = training.program.measure[label](training.p, x, y, training.scores);
+  const guess = predicted(training.scores, loss.threshold);
+  const options = names.map((name, k) => {
+    const text = filled("{{plane.class}}", {name});
+    return new Option(text, k, k === label, k === label);
+  });
+  const change = ({target}) => changePoint(point, {label: +target.value});
+  const fields = [
+    field("x1", x, number => changePoint(point, {x: number}), "x₁"),
+    field(isCurve ? "y" : "x2", y, number => changePoint(point, {y: number}), isCurve ? "y" : "x₂"),
+    ...(isCurve ? [] : [make("select", {"aria-label": "{{point.class}}", change}, ...options)]),
+    button("{{point.delete}}", deletePoint),
+  ];
+  const says = {
+    scores: strong([...training.scores].map(number).join(", ")),
+    guess: make("bdi", "", names[guess]),
+    verdict: guess === label ? "{{point.right}}" : strong("{{point.wrong}}", "wrong"),
+    x: strong(number(own)),
+    y: strong(number(y)),
   };
-
-  function draw() {
-    const {chosen} = attention,
-      {training, trained} = experiment,
-      focus = document.activeElement ?? document.body;
-    const held = place.contains(focus) ? focus.getAttribute("aria-label") : null;
-    let parts;
-    if (chosen.kind === "table" && clock.isRunning() && ++frames % 10) return;
-    if (chosen.kind === "slice") parts = sliceDetail();
-    else if (chosen.kind === "csv" && place.dataset.shown === "csv")
-      return; // somebody types
-    else if (chosen.kind === "csv") parts = pasteDetail();
-    else if (chosen.kind === "script") parts = scriptDetail(chosen.script);
-    else if (chosen.kind === "weight" && trained.length) parts = weightDetail(chosen.weight);
-    else if (chosen.kind === "table" && trained.length) parts = tableDetail();
-    else if (chosen.point !== undefined) parts = pointDetail(chosen.point);
-    else if (place.dataset.shown === String(training.p.length)) return;
-    else parts = introduction();
-    place.dataset.shown = chosen.kind === "csv" ? "csv" : chosen.kind ? "" : training.p.length;
-    if (held && focus.matches("input, select") && clock.isRunning()) return; // somebody types
-    const top = place.querySelector(".scroll")?.scrollTop ?? 0;
-    place.replaceChildren(...parts);
-    place.querySelector(".scroll")?.scrollTo(0, top);
-    if (chosen.kind === "slice" && experiment.moved) drawSlice();
-    if (chosen.kind !== last && OPENED.includes(chosen.kind) && last !== undefined) reveal(place);
-    last = chosen.kind ?? "";
-    if (held) [...place.querySelectorAll("[aria-label]")].find(e => e.ariaLabel === held)?.focus();
-  }
-
-  function introduction() {
-    const step = (name, kind, text, values = {}) => make("li", "", strong(`${name} `, kind), ...sentence(text, values));
-    const inputs = INPUTS.slice(0, experiment.isCurve ? 1 : 2).join(", ");
-    const last = button("{{how.last}}", () => choose({...attention.chosen, kind: "slice", slice: true}));
-    const all = button("{{how.all}}", () => choose({...attention.chosen, kind: "table", table: true}));
-    const steps = [
-      step("{{how.forward.name}}", "", "{{how.forward}}", {inputs}),
-      step("{{how.backward.name}}", "gradient", "{{how.backward}}", {n: experiment.training.p.length}),
-      step("{{how.step.name}}", "", "{{how.step}}"),
-    ];
-    const press = make("p", "faint", ...partsOf("{{how.press}}", {all, last}));
-    return [make("h2", "", "{{how.title}}"), make("ol", "how", ...steps), press];
-  }
-
-  // All weights with what the next step does to them.
-  function tableDetail() {
-    const {training, model, settings, settingsOfStep, trained} = experiment;
-    const {optimizer} = settings,
-      {memory} = OPTIMIZERS[optimizer];
-    training.backward(trained);
-    const rows = model.parameters.map((_, weight) => {
-      const figures = training.nextOf(weight, settingsOfStep),
-        name = experiment.weightName(weight);
-      const pick = button(name, () => choose({...attention.chosen, kind: "weight", weight}), name);
-      const magenta = ["g", ...memory].map(figure => make("span", "gradient", number(figures[figure])));
-      return row([pick, number(figures.w), ...magenta, number(figures.next)]);
-    });
-    const names = ["{{term.weight}}", "data", "{{term.gradient}}", ...memory, "{{weights.next}}"];
-    const table = make("table", "", row(names, "th"), ...rows);
-    return [head("{{weights.title}}", filled("{{weights.step}}", {optimizer})), make("div", "scroll", table)];
-  }
-
-  // The loss on the way of the last step, and where it would be had the step been longer.
-  function sliceDetail() {
-    const top = head("{{slice.title}}");
-    if (!experiment.moved) return [top, paragraph("{{slice.none}}")];
-    const figure = make("figure", "", "{{slice.now}} ", make("span", {id: "slice-now", class: "number"}));
-    figure.append(make("canvas", {id: "slice", role: "img"}));
-    return [top, figure, make("p", "faint", "{{slice.about}}")];
-  }
-  function drawSlice() {
-    const steps = SHARES,
-      main = experiment.alongStep(SHARES);
-    const now = SHARES.indexOf(1); // where the step ended
-    showCurve("slice", {steps, unit: "{{slice.unit}}", main, other: null, now, height: 130, both: ""});
-  }
-
-  // Points from a table, one in each line.
-  function pasteDetail() {
-    const {names, curve, inputs} = experiment.data;
-    const widths = [...(experiment.isFixed && inputs === 1 ? [] : [3]), ...(curve ? [2] : [])];
-    const area = make("textarea", {spellcheck: "false", "aria-label": "{{csv.name}}"});
-    area.placeholder = [`x1, x2, class`, `0.5, -1.2, ${names[0]}`, `-0.3, 0.8, ${names[1]}`].join("\n");
-    const said = make("output", {"aria-live": "polite"});
-    const use = button("{{csv.use}}", () => {
-      const found = pointsOf(area.value, experiment.names, MOST_POINTS, widths),
-        {error} = found;
-      if (!error) takePoints(found);
-      said.className = error ? "wrong" : "";
-      said.textContent = error ?? filled("{{csv.read}}", {n: found.points.length});
-    });
-    const about = make("p", "faint", filled("{{csv.about}}", {n: names.length, names: names.join(", ")}));
-    return [head("{{csv.title}}"), about, area, make("div", "row", use, said)];
-  }
-
-  // The whole experiment as a script, to take away. (A frame of a notebook has no other way to copy.)
-  function scriptDetail(script) {
-    const top = head(filled("{{script.name}}", {package: script}));
-    if (!hasScript(experiment)) return [top, paragraph("{{script.none}}")];
-    const area = make("textarea", {readonly: "", spellcheck: "false", "aria-label": "{{script.code}}"});
-    area.value = scriptOf(experiment, script);
-    const copy = button("{{script.press}}", () => {
-      area.select();
-      if (document.execCommand("copy")) copy.textContent = "{{script.copied}}";
-    });
-    return [top, make("div", "row", make("span", "faint", "{{script.about}}"), copy), area];
-  }
-
-  function weightDetail(at) {
-    const {training, settings, settingsOfStep, trained, isFixed} = experiment;
-    const {optimizer} = settings;
-    training.backward(trained);
-    const figures = training.nextOf(at, settingsOfStep);
-    const {layer, index, input} = experiment.lines[at] ?? {};
-    const ends = isFixed
-      ? {}
-      : {from: experiment.neuronName(layer - 1, input), to: experiment.neuronName(layer, index)};
-    const kind = isFixed ? "{{weight.parameter}}" : experiment.isBias(at) ? "{{weight.bias}}" : "{{weight.from}}";
-    const typed = field("{{weight.name}}", figures.w, x => setWeight(at, x), "w =");
-    const [g, predicted] = [figures.g, NUDGE * figures.g].map(gradient);
-    const says = {g, predicted, size: number(NUDGE), actual: number(experiment.nudged(at, NUDGE))};
-    const lines = updateLines(optimizer, figures, settingsOfStep).map(([kind, formula, about]) =>
-      make("div", "line", make("span", `code ${kind}`, formula), make("span", "faint", about)),
-    );
-    return [
-      head(experiment.weightName(at), filled(kind, {...ends, neuron: ends.to})),
-      make("div", "row weight", typed, make("span", "faint", "{{weight.type}}")),
-      paragraph("{{weight.gradient}}", says),
-      make("p", "faint lead", filled("{{weight.step}}", {optimizer})),
-      ...lines,
-    ];
-  }
-
-  function pointDetail(point) {
-    const {training, names, loss, isFixed, isCurve} = experiment;
-    const {x, y, label, test} = experiment.examples[point];
-    const own = training.program.measure[label](training.p, x, y, training.scores);
-    const guess = predicted(training.scores, loss.threshold);
-    const options = names.map((name, k) => {
-      const text = filled("{{plane.class}}", {name});
-      return new Option(text, k, k === label, k === label);
-    });
-    const change = ({target}) => changePoint(point, {label: +target.value});
-    const fields = [
-      field("x1", x, number => changePoint(point, {x: number}), "x₁"),
-      field(isCurve ? "y" : "x2", y, number => changePoint(point, {y: number}), isCurve ? "y" : "x₂"),
-      ...(isCurve ? [] : [make("select", {"aria-label": "{{point.class}}", change}, ...options)]),
-      button("{{point.delete}}", deletePoint),
-    ];
-    const says = {
-      scores: strong([...training.scores].map(number).join(", ")),
-      guess: make("bdi", "", names[guess]),
-      verdict: guess === label ? "{{point.right}}" : strong("{{point.wrong}}", "wrong"),
-      x: strong(number(own)),
-      y: strong(number(y)),
-    };
-    const usual = training.scores.length > 1 ? "{{point.says.many}}" : "{{point.says}}";
-    const told = isCurve ? "{{point.says.curve}}" : usual;
-    const neurons = [paragraph("{{point.neurons}}"), make("p", "faint", "{{point.press}}")];
-    return [
-      head(test ? "{{point.test}}" : "{{point.training}}"),
-      make("div", "row", ...fields),
-      paragraph(told, says),
-      ...(isFixed ? [] : neurons),
-    ];
-  }
-
-  return {draw};
+  const usual = training.scores.length > 1 ? "{{point.says.many}}" : "{{point.says}}";
+  const told = isCurve ? "{{point.says.curve}}" : usual;
+  const neurons = [paragraph("{{point.neurons}}"), make("p", "faint", "{{point.press}}")];
+  return [
+    head(test ? "{{point.test}}" : "{{point.training}}"),
+    make("div", "row", ...fields),
+    paragraph(told, says),
+    ...(isFixed ? [] : neurons),
+  ];
 }

@@ -53,10 +53,7 @@ export class Experiment {
     this.activations = own ? own.activations : ["tanh", "tanh", "linear"];
     this.initial = {settings: {...this.settings}, sizes: this.sizes, activations: this.activations};
     this.ratio = 1.3; // of the plane: width over height
-    this.past = new Past(
-      () => this.kept(),
-      kept => this.restore(kept),
-    );
+    this.past = new Past(this.kept.bind(this), this.restore.bind(this));
   }
 
   get trained() {
@@ -133,11 +130,8 @@ export class Experiment {
     this.loss = this.isCurve ? data.curve : data.losses.find(l => l.name === settings.loss);
     this.model = this.isFixed ? whole(this.own.piece) : perceptron(this.sizes, this.activations, data.pieces);
     // The line of each parameter in the picture of an MLP: {layer, index, input}. The bias comes last in its neuron.
-    this.lines = this.model.layers.flatMap((neurons, k) =>
-      neurons.flatMap(({weights}, index) =>
-        [...weights.keys(), weights.length].map(input => ({layer: k + 1, index, input})),
-      ),
-    );
+    const linesTo = (layer, {weights}, index) => [...weights, 0].map((_, input) => ({layer, index, input}));
+    this.lines = this.model.layers.flatMap((all, k) => all.flatMap((each, i) => linesTo(k + 1, each, i)));
     this.withLosses = this.loss.classes.map(loss => withLoss(this.model, loss));
     this.program = flattened(this.model, this.withLosses);
     this.graphs = [];
@@ -151,6 +145,11 @@ export class Experiment {
     this.training.restore(before);
   }
 
+  // Another activation of all hidden neurons.
+  bend(activation) {
+    this.activations = [...this.hidden.map(() => activation), this.activations.at(-1)];
+    this.reassemble();
+  }
   // Numbers of two losses would not belong on one curve.
   useLoss() {
     this.reassemble();
@@ -159,15 +158,9 @@ export class Experiment {
 
   // Weights as Python draws them: uniform in [-1, 1), biases 0.
   drawnWeights() {
-    const random = new Random(this.settings.seed),
-      weights = [];
-    this.sizes.slice(1).forEach((size, layer) => {
-      for (let i = 0; i < size; i++) {
-        for (let j = 0; j < this.sizes[layer]; j++) weights.push(random.uniform(-1, 1));
-        weights.push(0);
-      }
-    });
-    return weights;
+    const random = new Random(this.settings.seed);
+    const neuron = inputs => [...Array.from({length: inputs}, () => random.uniform(-1, 1)), 0];
+    return this.sizes.slice(1).flatMap((size, k) => Array.from({length: size}, () => neuron(this.sizes[k])).flat());
   }
 
   startAgain(weights = this.isFixed ? this.own.weights : this.drawnWeights()) {
@@ -226,7 +219,7 @@ export class Experiment {
     this.note();
   }
 
-  // One step, and which weight it moved most.
+  // One step, and what it moved most.
   stepAndTell() {
     const before = this.training.p.slice(),
       lossBefore = this.curves.loss.at(-1);
@@ -234,10 +227,12 @@ export class Experiment {
     const {p, G} = this.training,
       {settings} = this;
     const far = i => Math.abs(p[i] - before[i]);
-    const shown = [...p.keys()].filter(i => !this.isBias(i));
-    const place = shown.reduce((most, i) => (far(i) > far(most) ? i : most), shown[0]);
+    // A weight has a line that is marked; a bias is told of if no weight moved.
+    const [place] = [...p.keys()]
+      .filter(far)
+      .sort((i, j) => Number(this.isBias(i)) - Number(this.isBias(j)) || far(j) - far(i));
     this.moved = {
-      weight: far(place) === 0 ? undefined : place, // nothing moved
+      weight: place, // undefined if nothing moved
       weights: before,
       before: before[place],
       after: p[place],
@@ -367,11 +362,10 @@ export class Experiment {
   }
   neuronTitle(layer, index) {
     const name = this.neuronName(layer, index);
-    return layer === 0
-      ? filled("{{net.input}}", {name})
-      : layer === this.sizes.length - 1
-        ? filled("{{net.output}}", {name})
-        : `${name}, ${this.activations[layer - 1]}`;
+    const isOuter = layer % (this.sizes.length - 1) === 0;
+    return isOuter
+      ? filled(layer ? "{{net.output}}" : "{{net.input}}", {name})
+      : `${name}, ${this.activations[layer - 1]}`;
   }
   hasNeuron({layer, index}) {
     return !this.isFixed && index < (this.sizes[layer] ?? 0);

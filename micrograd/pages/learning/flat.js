@@ -1,8 +1,8 @@
 // A whole model and its losses as flat functions: a point takes microseconds, forward and backward, where a walk over
-// the graph takes hundreds. Their text has only numbers, operations from the tables of program.js and names that are
+// the graph takes hundreds. Their text has only numbers, operations from the tables of rules.js and names that are
 // made here: never a label.
 
-import {built, expression} from "../shared/program.js";
+import {built, expression} from "../shared/rules.js";
 
 // The names of what a function is given: the numbers of a point, and the parameters.
 function given({inputs, parameters}) {

@@ -1,6 +1,7 @@
 // Points by hand: a pointer on the plane adds, moves and chooses points.
 
 import {$} from "../shared/elements.js";
+import {geometry} from "./pictures.js";
 import {addPoint, ask, choose, deletePoint, experiment, showAgain, withPoint} from "./state.js";
 
 function movePoint(point, x, y) {
@@ -9,68 +10,65 @@ function movePoint(point, x, y) {
   ask();
 }
 
-//   geometry()        of the last drawPlane
-export function makeHand(geometry) {
-  const canvas = $("boundary");
-  let held = null; // {left, top, point, isMoving} while a button or finger is down
-  const rounded = x => Math.round(x * 1e4) / 1e4;
-  const place = event => {
-    const area = canvas.getBoundingClientRect();
-    return [event.clientX - area.left, event.clientY - area.top];
-  };
-  const nearest = (left, top, reach) => {
-    let best = -1,
-      least = reach;
-    experiment.examples.forEach(({x, y}, i) => {
-      const distance = Math.hypot(geometry().across(x) - left, geometry().up(y) - top);
-      if (distance < least) [best, least] = [i, distance];
-    });
-    return best;
-  };
+const boundary = $("boundary");
+let held = null; // {left, top, point, isMoving} while a button or finger is down
+const shortened = x => Math.round(x * 1e4) / 1e4;
+const place = event => {
+  const area = boundary.getBoundingClientRect();
+  return [event.clientX - area.left, event.clientY - area.top];
+};
+const nearest = (left, top, reach) => {
+  let best = -1,
+    least = reach;
+  experiment.examples.forEach(({x, y}, i) => {
+    const distance = Math.hypot(geometry().across(x) - left, geometry().up(y) - top);
+    if (distance < least) [best, least] = [i, distance];
+  });
+  return best;
+};
 
-  canvas.addEventListener("pointerdown", event => {
-    if (event.button || !geometry()) return;
-    const [left, top] = place(event),
-      reach = event.pointerType === "touch" ? 18 : geometry().size + 4;
-    held = {left, top, point: nearest(left, top, reach), isMoving: false};
-  });
-  // A finger on a point drags it; elsewhere it scrolls the page.
-  canvas.addEventListener(
-    "touchmove",
-    event => {
-      if (held && held.point >= 0) event.preventDefault();
-    },
-    {passive: false},
-  );
-  canvas.addEventListener("pointermove", event => {
-    if (!geometry()) return;
-    const [left, top] = place(event);
-    if (!held) {
-      canvas.style.cursor = nearest(left, top, geometry().size + 4) >= 0 ? "grab" : "crosshair";
-      return;
-    }
-    if (held.point < 0 || (!held.isMoving && Math.hypot(left - held.left, top - held.top) < 5)) return;
-    if (!held.isMoving) {
-      held.isMoving = true;
-      canvas.setPointerCapture(event.pointerId);
-      experiment.past.remember();
-    }
-    movePoint(held.point, ...geometry().at(left, top).map(rounded));
-  });
-  canvas.addEventListener("pointercancel", () => {
-    held = null;
-  });
-  canvas.addEventListener("pointerup", event => {
-    if (!held) return;
-    const {point, isMoving} = held,
-      [left, top] = place(event);
-    const hasMoved = Math.hypot(left - held.left, top - held.top) >= 8;
-    held = null;
-    if (isMoving) showAgain();
-    else if (point >= 0) choose({kind: "point", point});
-    else if (!hasMoved && geometry().isInside(left, top)) addPoint(...geometry().at(left, top).map(rounded));
-  });
-  canvas.addEventListener("keydown", event => {
-    if (event.key === "Delete") deletePoint();
-  });
-}
+boundary.addEventListener("pointerdown", event => {
+  if (event.button || !geometry()) return;
+  const [left, top] = place(event),
+    reach = event.pointerType === "touch" ? 18 : geometry().size + 4;
+  held = {left, top, point: nearest(left, top, reach), isMoving: false};
+});
+// A finger on a point drags it; elsewhere it scrolls the page.
+boundary.addEventListener(
+  "touchmove",
+  event => {
+    if (held && held.point >= 0) event.preventDefault();
+  },
+  {passive: false},
+);
+boundary.addEventListener("pointermove", event => {
+  if (!geometry()) return;
+  const [left, top] = place(event);
+  if (!held) {
+    boundary.style.cursor = nearest(left, top, geometry().size + 4) >= 0 ? "grab" : "crosshair";
+    return;
+  }
+  if (held.point < 0 || (!held.isMoving && Math.hypot(left - held.left, top - held.top) < 5)) return;
+  if (!held.isMoving) {
+    held.isMoving = true;
+    boundary.setPointerCapture(event.pointerId);
+    experiment.past.remember();
+  }
+  movePoint(held.point, ...geometry().at(left, top).map(shortened));
+});
+boundary.addEventListener("pointercancel", () => {
+  held = null;
+});
+boundary.addEventListener("pointerup", event => {
+  if (!held) return;
+  const {point, isMoving} = held,
+    [left, top] = place(event);
+  const hasMoved = Math.hypot(left - held.left, top - held.top) >= 8;
+  held = null;
+  if (isMoving) showAgain();
+  else if (point >= 0) choose({kind: "point", point});
+  else if (!hasMoved && geometry().isInside(left, top)) addPoint(...geometry().at(left, top).map(shortened));
+});
+boundary.addEventListener("keydown", event => {
+  if (event.key === "Delete") deletePoint();
+});

@@ -44,7 +44,7 @@ const LESSONS = {
   ],
 };
 
-const names = Object.keys(LESSONS);
+const TITLES = Object.keys(LESSONS);
 
 // Whether the page has what the lessons need: an MLP with one score, and the usual losses.
 const canTeach = ({isFixed, outputs, activations, data}) =>
@@ -54,116 +54,113 @@ const canTeach = ({isFixed, outputs, activations, data}) =>
   activations.at(-1) === "linear" &&
   ["cross-entropy", "squared error"].every(name => data.losses.some(loss => loss.name === name));
 
-// Returns a function that leaves the lesson.
-export function makeLessons() {
-  let lesson = "",
-    at = 0,
-    before = null;
+/** @type {any} */
+let before = null; // what there was before the lesson
+let lesson = "",
+  asked = 0; // the question
 
-  // The experiment is another one.
-  function showOther() {
-    clock.pause();
-    attention.chosen = {};
-    showAgain();
-  }
-
-  const text = part => TOLD[`${lesson}.${at + 1}.${part}`] ?? TOLD[`${lesson}.${part}`];
-  const figures = () => {
-    const {curves, training, settings} = experiment;
-    const [loss, test] = [curves.loss, curves.testLoss].map(list => decimals(list.at(-1)));
-    const [share, w] = [percent(curves.accuracy.at(-1)), number(training.p[0])];
-    const targets = experiment.loss.targets.map(number).join(" {{lesson.or}} ");
-    return {loss, test, share, w, rate: settings.rate, targets};
-  };
-  const train = count => {
-    for (let i = 0; i < count; i++) experiment.step();
-  };
-  // The page shows only what a lesson needs.
-  function showTeaching(isOn) {
-    attention.isTaught = isOn;
-    $("page").classList.toggle("teaching", isOn);
-  }
-  function wait(isAsking) {
-    attention.asking = isAsking;
-    for (const id of GROUND) $(id).inert = isAsking;
-  }
-
-  function ask() {
-    const {state, trained = 0} = LESSONS[lesson][at];
-    experiment.begin({settings: {}, ...state}, true);
-    train(trained);
-    wait(true);
-    const from = figures();
-    experiment.training.backward(experiment.trained);
-    from.g = number(experiment.training.G[0]);
-    from.move = number(Math.abs(experiment.settings.rate * experiment.training.G[0]));
-    const answers = ["a", "b", "c"].map(name => button(filled(text(name), from), () => answer(name, from)));
-    show(make("p", "", filled(text("ask"), from)), make("div", "row", ...answers));
-    if (at) answers[0].focus();
-    showOther();
-  }
-  function answer(name, from) {
-    const step = LESSONS[lesson][at],
-      {settings, training} = experiment;
-    if (step.rate) settings.rate = step.rate;
-    if (step.weights) training.p.set(step.weights);
-    train(step.train ?? 0);
-    experiment.note();
-    wait(false);
-    const to = Object.fromEntries(Object.entries(figures()).map(([key, said]) => [`${key}2`, said]));
-    const verdict =
-      name === step.right
-        ? strong("{{lesson.right}}")
-        : strong(filled("{{lesson.wrong}}", {answer: filled(text(step.right), from)}), "wrong");
-    const isLast = at === LESSONS[lesson].length - 1;
-    const next = isLast ? button("{{lesson.end}}", leave) : button("{{lesson.next}}", () => go(1));
-    next.className = "main";
-    const following = names[names.indexOf(lesson) + 1];
-    const others = isLast && following ? [button("{{lesson.following}}", () => start(following))] : [];
-    show(
-      make("p", "", filled(text("ask"), from)),
-      make("p", "", filled("{{lesson.predicted}} ", {answer: filled(text(name), from)}), verdict),
-      make("p", "", filled(text("why"), {...from, ...to})),
-      make("div", "row", next, ...others),
-    );
-    showOther();
-    next.focus();
-  }
-  function go(by) {
-    at += by;
-    ask();
-  }
-  function show(...parts) {
-    const title = filled("{{lesson.at}}", {title: TOLD[`${lesson}.title`], n: at + 1, of: LESSONS[lesson].length});
-    const top = make("div", "row", make("h2", "", title), button("×", leave, "{{lesson.leave}}"));
-    $("lesson").replaceChildren(top, ...parts);
-    $("lesson").hidden = false;
-    showTeaching(true);
-    $("sentence").hidden = true;
-  }
-  // Back to what there was before the lesson.
-  function leave() {
-    if (!before) return;
-    $("lesson").hidden = true;
-    showTeaching(false);
-    $("sentence").hidden = false;
-    $("lessons").value = "";
-    wait(false);
-    experiment.past.states = before.states;
-    experiment.restore(before.kept);
-    before = null;
-    showOther();
-  }
-
-  function start(name) {
-    before ??= {kept: experiment.kept(), states: experiment.past.states};
-    $("lessons").value = lesson = name;
-    at = 0;
-    ask();
-  }
-
-  $("lessons").append(...names.map(name => new Option(TOLD[`${name}.title`], name)));
-  $("lessons").hidden = !canTeach(experiment);
-  $("lessons").addEventListener("change", ({target}) => (target.value ? start(target.value) : leave()));
-  return leave;
+// The experiment is another one.
+function showOther() {
+  clock.pause();
+  attention.chosen = {};
+  showAgain();
 }
+
+const told = part => TOLD[`${lesson}.${asked + 1}.${part}`] ?? TOLD[`${lesson}.${part}`];
+const figures = () => {
+  const {curves, training, settings} = experiment;
+  const [loss, test] = [curves.loss, curves.testLoss].map(list => decimals(list.at(-1)));
+  const [share, w] = [percent(curves.accuracy.at(-1)), number(training.p[0])];
+  const targets = experiment.loss.targets.map(number).join(" {{lesson.or}} ");
+  return {loss, test, share, w, rate: settings.rate, targets};
+};
+const trainFor = count => {
+  for (let i = 0; i < count; i++) experiment.step();
+};
+// The page shows only what a lesson needs.
+function showTeaching(isOn) {
+  attention.isTaught = isOn;
+  $("page").classList.toggle("teaching", isOn);
+}
+function wait(isAsking) {
+  attention.asking = isAsking;
+  for (const id of GROUND) $(id).inert = isAsking;
+}
+
+function askNext() {
+  const {state, trained = 0} = LESSONS[lesson][asked];
+  experiment.begin({settings: {}, ...state}, true);
+  trainFor(trained);
+  wait(true);
+  const from = figures();
+  experiment.training.backward(experiment.trained);
+  from.g = number(experiment.training.G[0]);
+  from.move = number(Math.abs(experiment.settings.rate * experiment.training.G[0]));
+  const answers = ["a", "b", "c"].map(name => button(filled(told(name), from), () => takeAnswer(name, from)));
+  showLesson(make("p", "", filled(told("ask"), from)), make("div", "row", ...answers));
+  if (asked) answers[0].focus();
+  showOther();
+}
+function takeAnswer(name, from) {
+  const step = LESSONS[lesson][asked],
+    {settings, training} = experiment;
+  if (step.rate) settings.rate = step.rate;
+  if (step.weights) training.p.set(step.weights);
+  trainFor(step.train ?? 0);
+  experiment.note();
+  wait(false);
+  const to = Object.fromEntries(Object.entries(figures()).map(([key, said]) => [`${key}2`, said]));
+  const verdict =
+    name === step.right
+      ? strong("{{lesson.right}}")
+      : strong(filled("{{lesson.wrong}}", {answer: filled(told(step.right), from)}), "wrong");
+  const isLast = asked === LESSONS[lesson].length - 1;
+  const next = isLast ? button("{{lesson.end}}", leaveLesson) : button("{{lesson.next}}", goOn);
+  next.className = "main";
+  const following = TITLES[TITLES.indexOf(lesson) + 1];
+  const others = isLast && following ? [button("{{lesson.following}}", () => startLesson(following))] : [];
+  showLesson(
+    make("p", "", filled(told("ask"), from)),
+    make("p", "", filled("{{lesson.predicted}} ", {answer: filled(told(name), from)}), verdict),
+    make("p", "", filled(told("why"), {...from, ...to})),
+    make("div", "row", next, ...others),
+  );
+  showOther();
+  next.focus();
+}
+function goOn() {
+  asked++;
+  askNext();
+}
+function showLesson(...parts) {
+  const title = filled("{{lesson.at}}", {title: TOLD[`${lesson}.title`], n: asked + 1, of: LESSONS[lesson].length});
+  const top = make("div", "row", make("h2", "", title), button("×", leaveLesson, "{{lesson.leave}}"));
+  $("lesson").replaceChildren(top, ...parts);
+  $("lesson").hidden = false;
+  showTeaching(true);
+  $("sentence").hidden = true;
+}
+// Back to what there was before the lesson.
+export function leaveLesson() {
+  if (!before) return;
+  $("lesson").hidden = true;
+  showTeaching(false);
+  $("sentence").hidden = false;
+  $("lessons").value = "";
+  wait(false);
+  experiment.past.states = before.states;
+  experiment.restore(before.kept);
+  before = null;
+  showOther();
+}
+
+function startLesson(name) {
+  before ??= {kept: experiment.kept(), states: experiment.past.states};
+  $("lessons").value = lesson = name;
+  asked = 0;
+  askNext();
+}
+
+$("lessons").append(...TITLES.map(name => new Option(TOLD[`${name}.title`], name)));
+$("lessons").hidden = !canTeach(experiment);
+$("lessons").addEventListener("change", ({target}) => (target.value ? startLesson(target.value) : leaveLesson()));

@@ -38,20 +38,18 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
       const inside = [...(layer ? [] : [make("i")]), make("canvas", {width: 30, height: 30}), make("span")];
       return make("button", {...about, ...listeners}, ...inside);
     };
-    const change = (layer, by, text, isMost, title) => {
-      const name = filled(title, {n: layer});
-      const made = button(text, () => onSize(layer, by), name);
-      return Object.assign(made, {title: name, disabled: isMost});
+    const change = (n, by, text, disabled, told) => {
+      const title = filled(told, {n});
+      return Object.assign(
+        button(text, () => onSize(n, by), title),
+        {title, disabled},
+      );
     };
-    const head = (size, layer) => {
-      if (layer === 0) return ["{{net.inputs}}"];
-      if (layer === sizes.length - 1) return [size > 1 ? "{{net.scores}}" : "{{term.score}}"];
+    const head = (size, n) => {
+      if (n === 0) return ["{{net.inputs}}"];
+      if (n === sizes.length - 1) return [size > 1 ? "{{net.scores}}" : "{{term.score}}"];
       if (!onSize) return [size];
-      return [
-        change(layer, -1, "−", size === 1, "{{net.fewer}}"),
-        size,
-        change(layer, 1, "+", size === 8, "{{net.more}}"),
-      ];
+      return [change(n, -1, "−", size === 1, "{{net.fewer}}"), size, change(n, 1, "+", size === 8, "{{net.more}}")];
     };
     buttons = sizes.map((size, layer) => Array.from({length: size}, (_, i) => neuron(layer, i)));
     heads = sizes.map((size, layer) => make("div", "layer-head", ...head(size, layer)));
@@ -75,7 +73,8 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
   // image or null; below(layer, index): [{text, kind}] to write below a neuron; chosen: {layer, index,
   // input}, which the other lines step back for; marked: a line to draw in black; moves(layer, index,
   // input): how the weight of a line moved, in words, or null; height: in pixels.
-  function draw({sizes, called, hue, number, most, map, below, chosen, marked = null, moves = null, height}) {
+  /** @param {any} about */
+  function draw({sizes, called, hue, number, most, map, below, chosen, marked, moves, height}) {
     if (shape !== sizes.join()) {
       build(sizes, called);
       shape = sizes.join();
@@ -122,12 +121,8 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
       for (let i = 0; i < size; i++) {
         const own = buttons[layer][i],
           image = map(layer, i);
-        Object.assign(own.style, {
-          left: `${x(layer) - side / 2}px`,
-          top: `${y(layer, i) - side / 2}px`,
-          width: `${side}px`,
-          height: `${side}px`,
-        });
+        const [left, top] = [x(layer) - side / 2, y(layer, i) - side / 2];
+        own.style.cssText = `left: ${left}px; top: ${top}px; width: ${side}px; height: ${side}px`;
         own.classList.toggle("chosen", !!chosen && isSame(chosen, {layer, index: i, input: undefined}));
         if (image && own.image !== image) {
           own.image = image;
@@ -148,29 +143,23 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
   // The moves of weights, each on its line where there is room for it; of many lines, that of the marked one.
   function writeMoves(marked, moves) {
     const written = [],
-      isMarked = line => marked && isSame(line, marked);
-    for (const line of [...lines.filter(isMarked), ...(lines.length > MOST_MOVES ? [] : lines)]) {
-      const {from, to} = line,
+      first = lines.filter(line => marked && isSame(line, marked));
+    for (const line of new Set([...first, ...(lines.length > MOST_MOVES ? [] : lines)])) {
+      const {from, to, paths} = line,
         text = make("text", {"text-anchor": "middle"}, moves(line.layer, line.index, line.input));
       drawing.lastChild.append(text);
       const half = text.getComputedTextLength() / 2 + 4;
-      const places = [0.5, 0.4, 0.6, 0.3, 0.7].map(at => [
-        from[0] + at * (to[0] - from[0]),
-        from[1] + at * at * (3 - 2 * at) * (to[1] - from[1]), // nearly on the curve
-      ]);
-      /** @param {number[]} place */
-      const isFree = ([x, y]) =>
+      const places = [0.5, 0.4, 0.6, 0.3, 0.7].map(at => paths[0].getPointAtLength(at * paths[0].getTotalLength()));
+      const isFree = ({x, y}) =>
         x - half > from[0] &&
         x + half < to[0] &&
         written.every(other => Math.abs(other.x - x) > half + other.half || Math.abs(other.y - y) > 18);
-      const place = places.find(isFree);
+      const {x, y} = places.find(isFree) ?? {};
       text.remove();
-      if (!place || written.some(other => other.line === line)) continue;
-      const [x, y] = place;
-      written.push({line, x, y, half});
-      text.setAttribute("x", x);
-      text.setAttribute("y", y + 4);
+      if (x === undefined) continue;
+      written.push({x, y, half});
       drawing.lastChild.append(make("rect", {x: x - half, y: y - 9, width: 2 * half, height: 18}), text);
+      for (const [key, value] of Object.entries({x, y: y + 4})) text.setAttribute(key, value);
     }
   }
 

@@ -1,6 +1,6 @@
 // Optimizers: their update rules, as pieces.py recorded them.
 
-import {built, expression} from "../shared/program.js";
+import {built, expression} from "../shared/rules.js";
 
 // {memory, update(w, g, own, {rate, decay, t})}: `own` is what the optimizer remembers of the parameter w, by the
 // names in `memory`, and t the number of this step, from 1. update() returns all figures on the way, the last one

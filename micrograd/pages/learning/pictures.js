@@ -5,119 +5,133 @@ import {number} from "../shared/numbers.js";
 import {ofSign, picture} from "./canvas.js";
 import {showCurve} from "./curves.js";
 import {INPUTS} from "./assembly.js";
-import {thickest} from "./network.js";
+import {makeNetwork, thickest} from "./network.js";
 import {captionOf, drawPlane} from "./plane.js";
 import {mapOf, outputsOver} from "./sight.js";
-import {attention, clock, experiment} from "./state.js";
+import {ask, attention, change, chooseMore, clock, experiment, reveal} from "./state.js";
 
 const COLUMNS = 54,
   FEW = 16; // points across the plane, and across the small map of a neuron
 
-//   network  of network.js; null for a model that is not an MLP
-export function makePictures(network) {
-  let geometry = null,
-    maps = [],
-    frames = 0;
+/** @type {any} */
+let plane = null; // its last drawing
+let maps = [],
+  frames = 0;
+export const geometry = () => plane; // for pointers
 
-  function draw() {
-    const {isFixed, isCurve, outputs, program, training, loss, examples, view, sizes} = experiment,
-      {low, high, ratio} = view,
-      placeAt = share => low[0] + share * (high[0] - low[0]);
-    const rows = Math.round(COLUMNS / ratio),
-      few = Math.round(FEW / ratio);
-    const neurons = isFixed ? outputs : sizes.slice(1).reduce((a, b) => a + b);
-    const surfaces = outputsOver(view, COLUMNS, rows, program, training.p, neurons);
-    const scores = surfaces.slice(-outputs);
-    if (outputs === 1 && loss.threshold) scores[0] = scores[0].map(z => z - loss.threshold);
-    // While it trains, the small maps need not follow every frame.
-    if (!isFixed && (!clock.isRunning() || ++frames % 3 === 0 || maps.length !== sizes.length))
-      maps = mapsOf(outputsOver(view, FEW, few, program, training.p, neurons), few);
-    const {pointed, chosen} = attention,
-      looked = pointed && maps[pointed.layer]?.[pointed.index];
-    geometry = drawPlane($("boundary"), {
-      grid: {columns: COLUMNS, rows, surfaces: scores},
-      ...view,
-      points: examples,
-      curve: isCurve ? [...scores[0].slice(0, COLUMNS)].map((z, i) => [placeAt(i / (COLUMNS - 1)), z]) : null,
-      inside: looked ? seenBy(pointed, surfaces, rows) : null,
-      chosen: chosen.point,
-    });
-    const name = looked && experiment.neuronName(pointed.layer, pointed.index);
-    $("plane-about").textContent = captionOf(name, isCurve);
-    drawBothCurves();
-    if (!isFixed) drawNetwork();
-  }
+function openNeuron(layer, index) {
+  const point = attention.chosen.point ?? (experiment.examples.length ? 0 : undefined);
+  chooseMore({kind: "neuron", neuron: {layer, index}, at: 0, point});
+  requestAnimationFrame(() => reveal($("arithmetic")));
+}
+function pointAt(layer, index) {
+  attention.pointed = layer === null ? null : {layer, index};
+  ask();
+}
+const pressLine = (layer, index, input) =>
+  chooseMore({kind: "weight", weight: experiment.model.layers[layer - 1][index].first + input});
+const resizeLayer = (layer, by) => change(() => experiment.resize(layer, by));
+/** @type {any} None of a model that is not an MLP. */
+export const network = experiment.isFixed
+  ? null
+  : makeNetwork($("network"), {onNeuron: openNeuron, onPoint: pointAt, onLine: pressLine, onSize: resizeLayer});
 
-  function mapsOf(outputs, rows) {
-    const {view, sizes, activations} = experiment;
-    const inputs = INPUTS.map((_, axis) =>
-      picture(FEW, rows, i => {
-        const at = axis ? Math.floor(i / FEW) / (rows - 1) : (i % FEW) / (FEW - 1);
-        return ofSign(Math.tanh(view.low[axis] + at * (view.high[axis] - view.low[axis])));
-      }),
-    );
-    let k = 0;
-    const seen = (size, layer) => Array.from({length: size}, () => mapOf(outputs[k++], FEW, rows, activations[layer]));
-    return [inputs, ...sizes.slice(1).map(seen)];
-  }
+export function drawPictures() {
+  const {isFixed, isCurve, outputs, program, training, loss, examples, view, sizes} = experiment,
+    {low, high, ratio} = view,
+    placeAt = share => low[0] + share * (high[0] - low[0]);
+  const rows = Math.round(COLUMNS / ratio),
+    few = Math.round(FEW / ratio);
+  const neurons = isFixed ? outputs : sizes.slice(1).reduce((a, b) => a + b);
+  const surfaces = outputsOver(view, COLUMNS, rows, program, training.p, neurons);
+  const scores = surfaces.slice(-outputs);
+  if (outputs === 1 && loss.threshold) scores[0] = scores[0].map(z => z - loss.threshold);
+  // While it trains, the small maps need not follow every frame.
+  if (!isFixed && (!clock.isRunning() || ++frames % 3 === 0 || maps.length !== sizes.length))
+    maps = mapsOf(outputsOver(view, FEW, few, program, training.p, neurons), few);
+  const {pointed, chosen} = attention,
+    looked = pointed && maps[pointed.layer]?.[pointed.index];
+  plane = drawPlane($("boundary"), {
+    grid: {columns: COLUMNS, rows, surfaces: scores},
+    ...view,
+    points: examples,
+    curve: isCurve ? [...scores[0].slice(0, COLUMNS)].map((z, i) => [placeAt(i / (COLUMNS - 1)), z]) : null,
+    inside: looked ? seenBy(pointed, surfaces, rows) : null,
+    chosen: chosen.point,
+  });
+  const name = looked && experiment.neuronName(pointed.layer, pointed.index);
+  $("plane-about").textContent = captionOf(name, isCurve);
+  drawBothCurves();
+  if (network) drawNetwork();
+}
 
-  // What a neuron sees, large.
-  function seenBy({layer, index}, surfaces, rows) {
-    if (layer === 0) return maps[0][index];
-    const before = experiment.sizes.slice(1, layer).reduce((a, b) => a + b, 0);
-    return mapOf(surfaces[before + index], COLUMNS, rows, experiment.activations[layer - 1]);
-  }
+function mapsOf(outputs, rows) {
+  const {view, sizes, activations} = experiment;
+  const inputs = INPUTS.map((_, axis) =>
+    picture(FEW, rows, i => {
+      const at = axis ? Math.floor(i / FEW) / (rows - 1) : (i % FEW) / (FEW - 1);
+      return ofSign(Math.tanh(view.low[axis] + at * (view.high[axis] - view.low[axis])));
+    }),
+  );
+  let k = 0;
+  const seen = (size, layer) => Array.from({length: size}, () => mapOf(outputs[k++], FEW, rows, activations[layer]));
+  return [inputs, ...sizes.slice(1).map(seen)];
+}
 
-  function drawBothCurves() {
-    const {curves, tested} = experiment,
-      {steps, loss, testLoss, accuracy, testAccuracy} = curves;
-    const show = (id, main, test) => {
-      const about = {unit: "{{curve.step}}", now: steps.length - 1, height: 112, both: "{{curve.test}}"};
-      showCurve(id, {steps, main, other: tested.length ? test : null, ...about});
-    };
-    show("loss", loss, testLoss);
-    show("accuracy", accuracy, testAccuracy);
-    $("key").hidden = !tested.length;
-  }
+// What a neuron sees, large.
+function seenBy({layer, index}, surfaces, rows) {
+  if (layer === 0) return maps[0][index];
+  const before = experiment.sizes.slice(1, layer).reduce((a, b) => a + b, 0);
+  return mapOf(surfaces[before + index], COLUMNS, rows, experiment.activations[layer - 1]);
+}
 
-  function drawNetwork() {
-    const {chosen, hue} = attention,
-      {training, model, sizes, moved} = experiment;
-    const isGradient = hue === "gradients";
-    const seen = chosen.point === undefined ? null : experiment.flow(chosen.point);
-    if (isGradient) training.backward(experiment.trained);
-    const numbers = isGradient ? training.G : training.p;
-    const largest = numbers.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-300);
-    const most = isGradient ? largest : Math.max(3, 0.8 * largest);
-    const room = $("page").clientWidth < 1100 ? 380 : Math.min(620, innerHeight - 492);
-    network.draw({
-      sizes,
-      called: (layer, i) => experiment.neuronTitle(layer, i),
-      hue,
-      most,
-      height: Math.max(310, room),
-      number: (layer, i, j) => numbers[model.layers[layer - 1][i].first + j],
-      map: (layer, i) => maps[layer][i],
-      below: (layer, i) => {
-        if (!seen) return [];
-        const node = layer ? model.layers[layer - 1][i].output : model.inputs[i];
-        const short = x => number(+x.toPrecision(2));
-        const parts = [{text: short(seen.d[node]), kind: "output"}];
-        if (layer) parts.push({text: short(seen.g[node]), kind: "gradient"});
-        return parts;
-      },
-      chosen: {weight: experiment.lines[chosen.weight], neuron: chosen.neuron}[chosen.kind] ?? null,
-      marked: moved && experiment.lines[moved.weight],
-      moves: moved && !isGradient ? (layer, i, j) => moveOf(moved.weights, model.layers[layer - 1][i].first + j) : null,
-    });
-    $("about").textContent = isGradient ? thickest(true, most) : "{{net.maps}}";
-  }
+function drawBothCurves() {
+  const {curves, tested} = experiment,
+    {steps, loss, testLoss, accuracy, testAccuracy} = curves;
+  const show = (id, main, test) => {
+    const about = {unit: "{{curve.step}}", now: steps.length - 1, height: 112, both: "{{curve.test}}"};
+    showCurve(id, {steps, main, other: tested.length ? test : null, ...about});
+  };
+  show("loss", loss, testLoss);
+  show("accuracy", accuracy, testAccuracy);
+  $("key").hidden = !tested.length;
+}
 
-  // A weight before and after the last step.
-  function moveOf(before, place) {
-    const [from, to] = [before[place], experiment.training.p[place]].map(x => number(+x.toPrecision(3)));
-    return `${from} → ${to}`;
-  }
+function drawNetwork() {
+  const {chosen, hue} = attention,
+    {training, model, sizes, moved} = experiment;
+  const isGradient = hue === "gradients";
+  const seen = chosen.point === undefined ? null : experiment.flow(chosen.point);
+  if (isGradient) training.backward(experiment.trained);
+  const numbers = isGradient ? training.G : training.p;
+  const largest = numbers.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-300);
+  const most = isGradient ? largest : Math.max(3, 0.8 * largest);
+  const room = $("page").clientWidth < 1100 ? 380 : Math.min(620, innerHeight - 492);
+  network.draw({
+    sizes,
+    called: (layer, i) => experiment.neuronTitle(layer, i),
+    hue,
+    most,
+    height: Math.max(310, room),
+    number: (layer, i, j) => numbers[model.layers[layer - 1][i].first + j],
+    map: (layer, i) => maps[layer][i],
+    below: (layer, i) => {
+      if (!seen) return [];
+      const node = layer ? model.layers[layer - 1][i].output : model.inputs[i];
+      const short = x => number(+x.toPrecision(2));
+      const parts = [{text: short(seen.d[node]), kind: "output"}];
+      if (layer) parts.push({text: short(seen.g[node]), kind: "gradient"});
+      return parts;
+    },
+    chosen: {weight: experiment.lines[chosen.weight], neuron: chosen.neuron}[chosen.kind] ?? null,
+    marked: moved && experiment.lines[moved.weight],
+    moves: moved && !isGradient ? (layer, i, j) => moveOf(moved.weights, model.layers[layer - 1][i].first + j) : null,
+  });
+  $("about").textContent = isGradient ? thickest(true, most) : "{{net.maps}}";
+}
 
-  return {draw, geometry: () => geometry};
+// A weight before and after the last step.
+function moveOf(before, place) {
+  const [from, to] = [before[place], experiment.training.p[place]].map(x => number(+x.toPrecision(3)));
+  return `${from} → ${to}`;
 }

@@ -2,7 +2,7 @@
 
 import {make} from "../shared/elements.js";
 import {filled, partsOf} from "../shared/texts.js";
-import {mixed, picture, prepared, stretch, theme, ticks} from "./canvas.js";
+import {mixed, picture, prepared, stretch, theme, ticks, trace} from "./canvas.js";
 
 // A surface interpolated on a finer grid: cubic pieces, clipped to the two values that they join, so that
 // no class appears between two neighbours that both belong to other classes.
@@ -137,19 +137,16 @@ export function drawPlane(canvas, {grid, inside, low, high, ratio, points, chose
   context.rect(box.x, box.y, box.width, box.height);
   context.clip();
   if (image) stretch(context, image, box.x, box.y, box.width, box.height);
-  context.strokeStyle = theme.ink;
-  context.lineWidth = 1.8;
-  context.lineJoin = "round";
-  context.globalAlpha = inside ? 0.35 : 1;
+  Object.assign(context, {strokeStyle: theme.ink, lineWidth: 1.8, lineJoin: "round", globalAlpha: inside ? 0.35 : 1});
   const place = (x, y) => [box.x + (x / (columns - 1)) * box.width, box.y + (1 - y / (rows - 1)) * box.height];
   for (const surface of curve ? [] : leads(surfaces)) traceZero(context, surface, columns, rows, place);
   context.globalAlpha = 1;
   context.setLineDash(truth ? [6, 4] : []);
-  for (const line of truth ?? [curve ?? []]) {
-    context.beginPath();
-    line.forEach(([x, y], i) => context[i ? "lineTo" : "moveTo"](across(x), up(y)));
-    context.stroke();
-  }
+  for (const line of truth ?? [curve ?? []])
+    trace(
+      context,
+      line.map(([x, y]) => [across(x), up(y)]),
+    );
   context.setLineDash([]);
   const size = Math.max(3.2, Math.min(5.5, inner / 80, 70 / Math.sqrt(points.length)));
   points.forEach(({x, y, label, test}) => drawMarker(context, label, across(x), up(y), size, test));
@@ -163,16 +160,12 @@ export function drawPlane(canvas, {grid, inside, low, high, ratio, points, chose
   }
   context.restore();
 
-  context.strokeStyle = theme.frame;
-  context.lineWidth = 1;
+  const below = {textAlign: "center", textBaseline: "top"};
+  Object.assign(context, {strokeStyle: theme.frame, lineWidth: 1, fillStyle: theme.faint, ...below});
   context.strokeRect(box.x, box.y, box.width, box.height);
-  context.fillStyle = theme.faint;
-  context.textAlign = "center";
-  context.textBaseline = "top";
   for (const [x, text] of ticks(low[0], high[0], Math.max(2, inner / 90)))
     context.fillText(text, across(x), box.y + box.height + 5);
-  context.textAlign = "right";
-  context.textBaseline = "middle";
+  Object.assign(context, {textAlign: "right", textBaseline: "middle"});
   for (const [y, text] of ticks(low[1], high[1], Math.max(2, box.height / 60)))
     context.fillText(text, box.x - 5, Math.max(10, up(y)));
   return {

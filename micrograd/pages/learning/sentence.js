@@ -36,7 +36,7 @@ function whatNow() {
 }
 
 function whatMoved() {
-  const {settings, isFixed} = experiment,
+  const {settings} = experiment,
     {weight, before, after, gradient, losses, isPlain} = experiment.moved;
   const [from, to] = losses.map(decimals),
     way = losses[1] < losses[0] ? "{{train.fell}}" : "{{train.rose}}";
@@ -47,5 +47,6 @@ function whatMoved() {
   const sum = isPlain
     ? [[`${start} − ${number(settings.rate)} × `], [inFormula(gradient), "gradient"], [` = ${end}`]]
     : [[`${start} → ${end}`]];
-  return [[loss], [isFixed ? " {{train.moved.fixed}} " : " {{train.moved}} "], ...sum];
+  const hasLine = experiment.lines[weight] && !experiment.isBias(weight);
+  return [[loss], [hasLine ? " {{train.moved}} " : " {{train.moved.fixed}} "], ...sum];
 }

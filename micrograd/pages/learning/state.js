@@ -9,6 +9,7 @@ import {Experiment} from "./experiment.js";
 export const MOST_POINTS = 400;
 
 export const experiment = new Experiment(JSON.parse($("data").textContent));
+export const {data, isFixed, settings} = experiment; // what it keeps
 
 /** @type {any} */
 export const attention = {

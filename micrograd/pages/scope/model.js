@@ -3,7 +3,7 @@
 import {move, optimizerOf} from "../learning/optimizers.js";
 import {Random} from "../learning/random.js";
 import {unpacked} from "../shared/numbers.js";
-import {built, functionText} from "../shared/program.js";
+import {built, functionText} from "../shared/rules.js";
 
 const folded = join => (m, t, i, n) => {
   let found = m[t[i]];
@@ -65,13 +65,13 @@ export class Model {
     this.optimizer = optimizerOf(optimizer);
     this.rate = optimizer.rate;
     this.rule = optimizer.name;
-    this.begin(this.hasUntrained ? "trained" : "untrained");
+    this.begin("trained");
   }
 
   // The weights before or after the training in Python, with the moments of the optimizer that belong to them.
   begin(state) {
     const {start, optimizer} = this.given;
-    const isFresh = this.hasUntrained && state === "untrained";
+    const isFresh = state === "untrained";
     this.state = state;
     this.weights.set(unpacked(start[state], Float64Array));
     this.kept = {};

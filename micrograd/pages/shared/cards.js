@@ -27,6 +27,7 @@ const NARROW = [
   {width: 112, leaf: 86},
   {width: 86, leaf: 86},
 ];
+const ROWS = ["data", "grad", "back"];
 const STRIP = 24;
 const ROW = 18;
 const LEAST_ROW = 15;
@@ -138,8 +139,8 @@ export class Stage extends Pane {
     const arrows = view.arrows.map(arrow => ({...arrow, from: place.get(arrow.from), to: place.get(arrow.to)}));
     const [wide, ...heights] = [size.width, ...this.heights()].map(x => (x - 2 * MARGIN) / LEAST);
     let sizes;
-    /** @type {(size: any, height: number, lines?: any) => boolean} */
-    const lay = ({width, leaf, gaps}, height, lines = null) => {
+    /** @type {(size: any, height: number, lines?: number) => boolean} */
+    const lay = ({width, leaf, gaps}, height, lines = 0) => {
       this.row = lines ? LEAST_ROW : ROW;
       sizes = this.about.map(about => cardSize(about, isLeaf(about) ? leaf : width, this.row));
       this.layout = layered(sizes, arrows, {
@@ -230,7 +231,7 @@ export class Stage extends Pane {
     }
     if (leaf || line === 19) line += 3; // room below the buttons
     const {rows = 2} = about;
-    for (const key of ["data", "grad", "back"].slice(0, rows)) {
+    for (const key of ROWS.slice(0, rows)) {
       const label = text("word", inner, (line += this.row), key === "back" ? "{{word.back}}" : key);
       if (key === "data") card.word = label;
       card[key] = text(`value ${key}`, width - 7, line, "", "end");
@@ -263,51 +264,39 @@ export class Stage extends Pane {
     if (fixed) return void group.setAttribute("role", "img");
     group.setAttribute("role", "slider");
     group.setAttribute("aria-keyshortcuts", "ArrowUp ArrowDown PageUp PageDown");
-    // on a phone they would be too small for a finger; there one turns the chosen leaf below the graph
-    for (const [x, d, steps] of this.isPhone
-      ? []
-      : [
-          [card.width - 50, "M5 10h10", -1],
-          [card.width - 27, "M5 10h10M10 5v10", 1],
-        ]) {
+    const pointerdown = event => event.stopPropagation();
+    const button = (left, d, steps) => {
       const click = event => {
         this.callbacks.onPick?.(item.node);
         turn(steps);
         event.stopPropagation();
       };
-      const pointerdown = event => event.stopPropagation();
-      group.append(
-        make(
-          "g",
-          {class: "turn", transform: `translate(${x} 4)`, click, pointerdown},
-          make("rect", {width: 21, height: 20, rx: 5}),
-          make("path", {d, transform: "translate(.5 0)"}),
-        ),
-      );
-    }
+      const about = {class: "turn", transform: `translate(${card.width - left} 4)`, click, pointerdown};
+      const mark = make("path", {d, transform: "translate(.5 0)"});
+      return make("g", about, make("rect", {width: 21, height: 20, rx: 5}), mark);
+    };
+    // on a phone they would be too small for a finger; there one turns the chosen leaf below the graph
+    if (!this.isPhone) group.append(button(50, "M5 10h10", -1), button(27, "M5 10h10M10 5v10", 1));
     group.addEventListener("keydown", event => {
       const steps = TURNS[event.key];
-      if (steps) {
-        event.preventDefault();
-        turn(steps);
-      }
-      if (event.key === "Enter") {
-        event.preventDefault();
-        this.callbacks.onType?.(item.node);
-      }
+      if (!steps && event.key !== "Enter") return;
+      event.preventDefault();
+      if (steps) turn(steps);
+      else this.callbacks.onType?.(item.node);
     });
   }
 
   drawArrow(arrow, points) {
     const path = make("path", {class: "line", d: curve(points, this.down)});
     const [a, b] = [points[0], points.at(-1)];
-    const head = ({x, y}, way) =>
-      this.down
-        ? `${x - 5},${y - 9 * way} ${x + 5},${y - 9 * way} ${x},${y}`
-        : `${x - 9 * way},${y - 5} ${x - 9 * way},${y + 5} ${x},${y}`;
-    const ahead = make("polygon", {class: "head ahead", points: head(b, 1)});
-    const back = make("polygon", {class: "head back", points: head(a, -1)});
-    return {...arrow, group: make("g", "arrow", path, ahead, back), path, points};
+    const turned = this.down ? 90 : 0;
+    const head = (kind, {x, y}, turn) =>
+      make("path", {
+        class: `head ${kind}`,
+        d: "M0 0l-9-5v10z",
+        transform: `translate(${x} ${y}) rotate(${turn + turned})`,
+      });
+    return {...arrow, group: make("g", "arrow", path, head("ahead", b, 0), head("back", a, 180)), path, points};
   }
 
   // A frame around the cards of an unfolded box, where no other card is in the way.
@@ -319,16 +308,17 @@ export class Stage extends Pane {
       const around = hull(inside.map(card => card.box));
       const edge = MARGIN - 3; // there the picture ends
       const {width, height} = this.layout;
-      const others = [...this.cards.values()].filter(card => !inside.includes(card));
-      for (const pad of [9 + 5 * (Math.max(...levels.depth) - levels.depth[j]), NEAR]) {
-        const x = Math.max(-edge, around.left - pad);
-        const y = Math.max(-edge, around.top - 1.5 * pad);
+      const frame = pad => {
+        const [left, top] = [around.left - pad, around.top - 1.5 * pad].map(x => Math.max(-edge, x));
         const right = Math.min(width + edge, around.right + pad);
-        const bottom = Math.min(height + edge, around.bottom + pad);
-        if (others.some(card => overlap(card.box, {left: x, top: y, right, bottom}))) continue;
+        return {left, top, right, bottom: Math.min(height + edge, around.bottom + pad)};
+      };
+      const isFree = box => ![...this.cards.values()].some(card => !inside.includes(card) && overlap(card.box, box));
+      const pads = [9 + 5 * (Math.max(...levels.depth) - levels.depth[j]), NEAR];
+      const box = pads.map(frame).find(isFree);
+      const {left: x, top: y, right, bottom} = box ?? around;
+      if (box)
         this.layers[0].append(make("g", "frame", make("rect", {x, y, width: right - x, height: bottom - y, rx: 10})));
-        break;
-      }
     }
   }
 
@@ -339,7 +329,7 @@ export class Stage extends Pane {
     this.svg.classList.toggle("backward", picture.backward);
     for (const [name, card] of this.cards) {
       const state = picture.cards.get(name) ?? {};
-      const put = (key, fresh = false) => {
+      const put = key => {
         const element = card[key];
         if (!element) return;
         const value = state[key] ?? "·";
@@ -356,15 +346,12 @@ export class Stage extends Pane {
         const left = {constant: 0, operation: STRIP + 4, result: STRIP + 4}[card.kind] ?? 10;
         const free = card.width - left - (card.kind === "constant" ? 8 : LABEL + 7);
         condense(element, free, DIGIT);
-        element.classList.toggle("fresh", Boolean(fresh));
+        element.classList.toggle("fresh", state.fresh === key);
       };
       if (card.word) card.word.textContent = state.before ? `${state.before}\u2009→` : "data";
-      put("data", state.fresh === "data");
-      put("grad", state.fresh === "grad");
-      put("back");
-      const tip = ["data", "grad", "back"]
-        .filter(key => Array.isArray(state[key]))
-        .map(key => scaled(key === "back" ? "{{word.back}}" : key, state[key]));
+      for (const key of ROWS) put(key);
+      const strips = ROWS.filter(key => Array.isArray(state[key]));
+      const tip = strips.map(key => scaled(key === "back" ? "{{word.back}}" : key, state[key]));
       card.values?.replaceChildren(make("title", {}, tip.join("; ")));
       if (card.word) beside(card, Boolean(state.before));
       for (const key of ["now", "given", "later", "picked", "wrong"])
@@ -377,15 +364,12 @@ export class Stage extends Pane {
     }
     this.layers[4].replaceChildren();
     this.layers[3].replaceChildren();
+    // labels of the arrows of this moment are where they cover neither cards nor each other
+    const taken = [...this.cards.values()].map(card => card.box);
     this.arrows.forEach((arrow, k) => {
       const state = picture.arrows[k] ?? {};
       for (const key of ["now", "passed", "later", "still"]) arrow.group.classList.toggle(key, Boolean(state[key]));
-    });
-    // labels of the arrows of this moment, where they cover neither cards nor each other
-    const taken = [...this.cards.values()].map(card => card.box);
-    this.arrows.forEach((arrow, k) => {
-      const {label} = picture.arrows[k] ?? {};
-      if (label) this.label(arrow, label, taken);
+      if (state.label) this.label(arrow, state.label, taken);
     });
     for (const [name, card] of this.cards) {
       const {badge} = picture.cards.get(name) ?? {};
@@ -396,20 +380,12 @@ export class Stage extends Pane {
   }
 
   label(arrow, {local, upstream, share, text, use, isFirst}, taken) {
-    const [factor, other, sum] = [
-      [["local", local]],
-      ["gradient", upstream],
-      [
-        ["plain", "= "],
-        ["share", share],
-      ],
-    ];
+    const plain = said => ["plain", said];
+    const factors = [["local", local], plain(" × "), ["gradient", upstream]];
+    const sum = [plain("= "), ["share", share]];
     const isNarrow = this.layout.between < 100 && !this.down;
-    const lines = text
-      ? [[["plain", text]]]
-      : isNarrow
-        ? [factor, [["plain", "× "], other], sum]
-        : [[...factor, ["plain", " × "], other], sum];
+    const product = isNarrow ? [factors.slice(0, 1), factors.slice(1), sum] : [factors, sum];
+    const lines = text ? [[plain(text)]] : product;
     if (use) lines.unshift([["word", use]]);
     const size = sizeOf(lines, 7.6);
     const length = arrow.path.getTotalLength();

@@ -26,6 +26,18 @@ export const button = (text, click, name = "") => make("button", name ? {click, 
 // A row of a table, with cells of texts or elements; `kind` is td, or th for a row of headings.
 export const row = (cells, kind = "td") => make("tr", "", ...cells.map(cell => make(kind, "", cell)));
 
+// A bar of a share from 0 to 1, between its name and its number.
+export function bar(name, share, said, kind = "", wide = "") {
+  const line = make("i", {class: kind, style: `width: ${100 * share}%`});
+  return make(
+    "div",
+    `bar ${wide}`,
+    make("span", "", name),
+    make("span", "track", line),
+    strong(said, `number ${kind}`),
+  );
+}
+
 // Listens to elements: what each does, by its id.
 export function listen(actions, event = "click") {
   for (const [id, action] of Object.entries(actions)) $(id).addEventListener(event, action);

@@ -115,7 +115,7 @@ function operation(op, count, at) {
   return [[op === "ReLU" ? "relu" : op, "(", ...inside.flat(), ")"], WHOLE];
 }
 
-// A local derivative as a formula: what the closure was recorded to contribute (see program.js), for an
+// A local derivative as a formula: what the closure was recorded to contribute (see rules.js), for an
 // upstream gradient of 1. `called(name, rank)` gives the pieces for x0, x1, ... and y. Empty if it is
 // just a number, or long.
 export function localInMath(share, called) {

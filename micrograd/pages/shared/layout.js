@@ -11,15 +11,15 @@ import {round} from "./numbers.js";
 // no port go the same way as far as they can. `groups` has the open box around each item, or -1. `gaps`
 // are possible distances between two ranks: the first with which all fits into `room`, [along, across]
 // the ranks, else the last, is used. `beside` is the distance between two cards of a rank. With
-// `lines`, ranks go on in the next line, as words do: at most so many lines, and a rank may have the
-// height of so many of them, else its cards stand beside each other. An arrow to a later line ends
-// where its line ends, and goes on where that one begins. Returns the centres {x, y} of the cards, the
-// points of each arrow, the gap, the size of it all, and the places {x, y, item} where arrows go on.
+// `lines`, cards and arrows are closer to each other, and ranks go on in the next line, as words do: at
+// most so many lines. An arrow to a later line ends where its line ends, and goes on where that one
+// begins. Returns the centres {x, y} of the cards, the points of each arrow, the gap, the size of it
+// all, and the places {x, y, item} where arrows go on.
 /** @param {any[]} items @param {any[]} arrows @param {any} about */
 export function layered(
   items,
   arrows,
-  {groups = [], down = false, gaps = [110], room = [Infinity, Infinity], beside = 20, lines = null} = {},
+  {groups = [], down = false, gaps = [110], room = [Infinity, Infinity], beside = 20, lines = 0} = {},
 ) {
   const sizes = items.map(({width, height}) => (down ? [height, width] : [width, height]));
   // Boxes can lead to each other in a circle: such an arrow is turned for the layout.
@@ -45,116 +45,78 @@ export function layered(
     return route;
   });
   const rows = ordered(cells);
-  const plan = planned(cells, rows, {gaps, room, beside, lines});
-  const {place, begin, end, shift, line, between, size} = plan;
+  const across = placed(cells, rows, beside);
+  const {begin, end, line, between, along} = lined(cells, rows, gaps, room[0], lines);
+  const shift = []; // the lines are below each other
+  let top = 0;
+  for (let k = 0; k <= line.at(-1); k++) {
+    const mine = [...cells.keys()].filter(i => line[cells[i].rank] === k);
+    const low = Math.min(...mine.map(i => across[i] - cells[i].size / 2));
+    shift[k] = top - low;
+    top = Math.max(...mine.map(i => across[i] + cells[i].size / 2)) + shift[k] + (k < line.at(-1) ? GUTTER : 0);
+  }
   const at = (r, a, c) => (down ? {x: c + shift[line[r]], y: a} : {x: a, y: c + shift[line[r]]});
-  const centres = items.map((_, i) => at(rank[i], place[i].along, place[i].across));
-  const ends = spread(
-    edges,
-    place.map(({across}) => across),
-    sizes,
-  );
+  const middle = r => (begin[r] + end[r]) / 2;
+  const ends = spread(edges, across, sizes);
   const resumed = new Map();
   const paths = routes.map((route, k) => {
     const [a, b] = edges[k],
       isTurned = arrows[k].from >= arrows[k].to;
     const {port = 0, ports = 0} = arrows[k];
     const twins = arrows.filter(other => other.from === arrows[k].from && other.to === arrows[k].to);
-    const offsets = [
-      twins.length > 1 && ports ? portOffset(port, ports, sizes[a][1]) : 0,
-      ports && !isTurned ? portOffset(port, ports, sizes[b][1]) : place[b].shared.links ? 0 : ends[k],
-    ];
+    const leaves = twins.length > 1 && ports ? portOffset(port, ports, sizes[a][1]) : 0;
+    const enters = ports && !isTurned ? portOffset(port, ports, sizes[b][1]) : ends[k];
     const points = route.flatMap((i, n) => {
       const {rank: r, depth, dummy} = cells[i];
-      const {along, across, before, after, shared} = place[i];
-      const [left, right] = [along - depth / 2, along + depth / 2];
       const [first, last] = [n === 0, n === route.length - 1];
-      const y = across + (first ? offsets[0] : last ? offsets[1] : 0);
+      const y = across[i] + (first ? leaves : last ? enters : 0);
       /** @type {any[]} */
-      const found = dummy ? [at(r, begin[r], y), at(r, end[r], y)] : [at(r, first ? right : left, y)];
-      // past the cards that stand in one row with it
-      const reach = key => (shared[key] ? INNER : 0);
-      if (first && after !== null) found.push(at(r, right + INNER, after), at(r, end[r] + reach("next"), after));
-      if (last && before !== null) found.unshift(at(r, begin[r] - reach("links"), before), at(r, left - INNER, before));
+      const found = dummy
+        ? [at(r, begin[r], y), at(r, end[r], y)]
+        : [at(r, middle(r) + (first ? depth : -depth) / 2, y)];
       const o = route[n + 1];
       const next = cells[o]?.rank;
       if (line[next] > line[r]) {
-        const y = place[o].across + shift[line[next]] + (n + 2 === route.length ? offsets[1] : 0);
-        found.push({x: size[0], y: found.at(-1).y, jump: r}, {x: 0, y, jump: r});
+        const y = across[o] + shift[line[next]] + (n + 2 === route.length ? enters : 0);
+        found.push({x: along, y: found[0].y, jump: r}, {x: 0, y, jump: r});
         resumed.set(`${a} ${y}`, {x: 0, y, item: a});
       }
       return found;
     });
     return isTurned ? points.reverse() : points;
   });
-  const [along, across] = size;
   return {
-    centres,
+    centres: items.map((_, i) => at(rank[i], middle(rank[i]), across[i])),
     paths,
     between,
     resumed: [...resumed.values()],
-    fits: plan.fits,
-    ...(down ? {width: across, height: along} : {width: along, height: across}),
+    fits: line.at(-1) < Math.max(1, lines) && along <= room[0] && top <= room[1],
+    ...(down ? {width: top, height: along} : {width: along, height: top}),
   };
 }
-// Values of `lines`, the best first: cards of a rank beside each other look like a chain.
-/** @type {[number, number][]} */
-export const LINES = [
-  [2, Infinity],
-  [3, Infinity],
-  [1, 1],
-  [2, 2],
-  [2, 1],
-  [3, 2],
-  [3, 1],
-  [4, 2],
-  [4, 1],
-];
+export const LINES = [1, 2, 3, 4]; // values of `lines`, the best first
 const TOGETHER = 30; // the weight of an arrow between cards of one box, which should be in one row
-const INNER = 14; // between two cards that stand beside each other in a rank
-const PASS = 4; // the room for an arrow that passes them
 export const LEAD = 72; // before a line, where arrows go on that come from an earlier one
 const TAIL = 12; // behind a line
 const GUTTER = 22; // between two lines
 
-// Where everything stands: of each cell the middle {along, across}, how arrows that come or go pass the cards
-// before and behind it, or null, and whether those of its row go together; where each rank begins and ends; the
-// line of each rank, and the shift of each line.
-function planned(cells, rows, {gaps, room, beside, lines}) {
-  const [long, tall] = room;
-  const [count, height] = lines ?? [Infinity, Infinity];
-  const most = lines ? (height * (tall - (count - 1) * 1.5 * GUTTER)) / count : Infinity; // of a rank
-  /** @type {any[]} */
-  const slots = [];
-  const slotOf = [];
-  const columns = rows.map(row =>
-    slotted(cells, row, beside, most).map(slot => {
-      for (const i of slot.cells) slotOf[i] = slots.length;
-      return slots.push(slot) - 1;
-    }),
-  );
-  for (const slot of slots) {
-    slot.group = cells[slot.cells[0]].group;
-    for (const key of ["links", "next"]) slot[key] = slot.cells.flatMap(i => cells[i][key].map(o => slotOf[o]));
-  }
-  const middle = placed(slots, columns, beside);
-  const deep = columns.map(column => Math.max(0, ...column.map(k => slots[k].depth)));
-  const width = count > 1 && count < Infinity ? long - LEAD - TAIL : long;
-  const lined = gap => {
+// Where each rank begins and ends, its line, the gap between two ranks, and the length of a line.
+function lined(cells, rows, gaps, long, lines) {
+  const deep = rows.map(row => Math.max(0, ...row.map(i => cells[i].depth)));
+  const width = lines > 1 ? long - LEAD - TAIL : long;
+  const lineOf = gap => {
     /** @type {any[]} */
     const line = [0];
     let length = deep[0];
     for (let r = 1; r < deep.length; r++) {
       length += gap + deep[r];
-      line[r] = line[r - 1] + Number(length > width && count < Infinity);
+      line[r] = line[r - 1] + Number(length > width);
       if (line[r] > line[r - 1]) length = deep[r];
     }
     return line;
   };
-  const total = gap => deep.reduce((sum, depth) => sum + depth + gap, -gap);
-  const suits = gap => (count === Infinity ? total(gap) <= long : lined(gap).at(-1) < count);
-  const between = gaps.find(suits) ?? gaps[gaps.length - 1];
-  const line = lined(between);
+  const between = gaps.find(gap => lineOf(gap).at(-1) < Math.max(1, lines)) ?? gaps.at(-1);
+  const line = lines > 1 ? lineOf(between) : deep.map(() => 0);
   /** @type {number[][]} */
   const [begin, end] = [[], []];
   const inset = line.at(-1) ? LEAD : 0;
@@ -162,77 +124,7 @@ function planned(cells, rows, {gaps, room, beside, lines}) {
     begin[r] = r && line[r] === line[r - 1] ? end[r - 1] + between : inset;
     end[r] = begin[r] + depth;
   });
-  const place = cells.map((cell, i) => {
-    const slot = slots[slotOf[i]];
-    const k = slot.cells.indexOf(i);
-    const inner = slot.cells.slice(0, k).reduce((sum, o) => sum + cells[o].depth + INNER, 0);
-    const isGrid = columns[cell.rank].some(o => slots[o].cells.length > 1);
-    const start =
-      isGrid && !cell.dummy ? begin[cell.rank] + inner : (begin[cell.rank] + end[cell.rank] - cell.depth) / 2;
-    const across = middle[slotOf[i]];
-    const [top, bottom] = [across - slot.size / 2 + slot.above, across + slot.size / 2 - slot.below];
-    const isLast = k === slot.cells.length - 1;
-    const isShort = isGrid && start + cell.depth < end[cell.rank] - INNER;
-    const straight = isShort ? (top + bottom) / 2 : null;
-    return {
-      along: start + cell.depth / 2,
-      across: (top + bottom) / 2,
-      shared: slot.shared,
-      before: slot.shared.links ? top + 1 - PASS : k ? top + 1 - PASS * k : null,
-      after: slot.shared.next ? bottom - 1 + PASS : isLast ? straight : bottom - 1 + PASS * (slot.cells.length - 1 - k),
-    };
-  });
-  const shift = []; // the lines are below each other
-  let top = 0;
-  for (let k = 0; k <= line.at(-1); k++) {
-    const mine = slots.flatMap((slot, o) =>
-      line[cells[slot.cells[0]].rank] === k ? [[middle[o], slot.size / 2]] : [],
-    );
-    const low = Math.min(...mine.map(([c, half]) => c - half));
-    shift[k] = top - low;
-    top += Math.max(...mine.map(([c, half]) => c + half)) - low + (k < line.at(-1) ? GUTTER : 0);
-  }
-  const along = Math.max(...end) + (inset && TAIL);
-  return {
-    place,
-    begin,
-    end,
-    shift,
-    line,
-    between,
-    size: [along, top],
-    fits: line.at(-1) < count && top <= tall && along <= long,
-  };
-}
-
-// The cells of a rank as slots: one each, or if that is too much, several cards in a row. The arrows to a row
-// share a way if all its cards have the same operands, and those from it if they have the same users.
-function slotted(cells, row, beside, limit) {
-  const cards = row.filter(i => !cells[i].dummy).length;
-  for (let n = 1; ; n++) {
-    /** @type {any[]} */
-    const slots = [];
-    /** @type {any} */
-    let last;
-    for (const i of row)
-      if (cells[i].dummy) slots.push({cells: [i]});
-      else if (last?.cells.length < n) last.cells.push(i);
-      else slots.push((last = {cells: [i]}));
-    for (const slot of slots) {
-      const isShared = key => n > 1 && new Set(slot.cells.map(i => String(cells[i][key]))).size === 1;
-      slot.shared = {links: isShared("links"), next: isShared("next")};
-      const passes = (some, key) => {
-        if (!some.some(i => cells[i][key].length)) return 0;
-        return PASS * (slot.shared[key] ? 1 : some.length);
-      };
-      slot.above = passes(slot.cells.slice(1), "links");
-      slot.below = passes(slot.cells.slice(0, -1), "next");
-      slot.size = Math.max(...slot.cells.map(i => cells[i].size)) + slot.above + slot.below;
-      slot.depth = slot.cells.reduce((sum, i) => sum + cells[i].depth + INNER, -INNER);
-    }
-    const height = slots.reduce((sum, slot) => sum + slot.size + beside, -beside);
-    if (height <= limit || n >= cards) return slots;
-  }
+  return {begin, end, line, between, along: Math.max(...end) + (inset && TAIL)};
 }
 
 // Where port k of n lies on the side of a card, measured from its middle.
@@ -264,15 +156,14 @@ function ordered(cells) {
     if (seen.has(i)) continue;
     seen.add(i);
     rows[cells[i].rank].push(i);
-    path.push(...cells[i].links.slice().reverse());
+    path.push(...cells[i].links.toReversed());
   }
-  let best = rows.map(row => row.slice()),
+  let best = structuredClone(rows),
     fewest = crossings(cells, rows);
   for (let sweep = 0; sweep < 8 && fewest; sweep++) {
     const forwards = sweep % 2 === 0,
-      place = new Map();
-    for (const row of rows) row.forEach((i, k) => place.set(i, k));
-    for (const row of forwards ? rows : rows.slice().reverse()) {
+      place = placesIn(rows);
+    for (const row of forwards ? rows : rows.toReversed()) {
       const mean = i => {
         const near = forwards ? cells[i].links : cells[i].next;
         return near.length ? near.reduce((sum, j) => sum + place.get(j), 0) / near.length : place.get(i);
@@ -282,14 +173,14 @@ function ordered(cells) {
       row.forEach((i, k) => place.set(i, k));
     }
     const count = crossings(cells, rows);
-    if (count < fewest) [best, fewest] = [rows.map(row => row.slice()), count];
+    if (count < fewest) [best, fewest] = [structuredClone(rows), count];
   }
   return best;
 }
 
+const placesIn = rows => new Map(rows.flatMap(row => row.map((i, k) => [i, k])));
 function crossings(cells, rows) {
-  const place = new Map();
-  for (const row of rows) row.forEach((i, k) => place.set(i, k));
+  const place = placesIn(rows);
   let count = 0;
   for (const row of rows) {
     const ends = row.flatMap(i => cells[i].links.map(j => [place.get(j), place.get(i)]));
@@ -302,31 +193,19 @@ function crossings(cells, rows) {
 // The place of each cell within its rank: near its neighbours, and never over another cell.
 function placed(cells, rows, beside) {
   const at = new Array(cells.length).fill(0);
-  const settle = (row, wanted) =>
-    apart(
-      row.map(i => cells[i].size),
-      wanted,
-      beside,
-    ).forEach((x, k) => {
-      at[row[k]] = x;
-    });
-  for (const row of rows)
-    settle(
-      row,
-      row.map(() => 0),
-    );
-  for (let sweep = 0; sweep < 12; sweep++) {
+  for (let sweep = -1; sweep < 12; sweep++) {
     const forwards = sweep % 2 === 0;
-    for (const row of forwards ? rows : rows.slice().reverse())
-      settle(
-        row,
-        row.map(i => {
-          const near = sweep > 7 ? [...cells[i].links, ...cells[i].next] : forwards ? cells[i].links : cells[i].next;
-          const weight = j => (cells[j].group >= 0 && cells[j].group === cells[i].group ? TOGETHER : 1);
-          const total = of => near.reduce((sum, j) => sum + weight(j) * of(j), 0);
-          return near.length ? total(j => at[j]) / total(() => 1) : at[i];
-        }),
-      );
+    const wish = i => {
+      const {links, next, group} = cells[i];
+      const near = sweep < 0 ? [] : sweep > 7 ? [...links, ...next] : forwards ? links : next;
+      const weight = j => (group >= 0 && cells[j].group === group ? TOGETHER : 1);
+      const total = of => near.reduce((sum, j) => sum + weight(j) * of(j), 0);
+      return near.length ? total(j => at[j]) / total(() => 1) : at[i];
+    };
+    for (const row of forwards ? rows : rows.toReversed()) {
+      const sizes = row.map(i => cells[i].size);
+      for (const [k, x] of apart(sizes, row.map(wish), beside).entries()) at[row[k]] = x;
+    }
   }
   return at;
 }
@@ -368,10 +247,8 @@ export function curve(points, down) {
   for (const point of others) {
     const [x, y] = [(before.x + point.x) / 2, (before.y + point.y) / 2];
     const bend = down ? [before.x, y, point.x, y] : [x, before.y, x, point.y];
-    text +=
-      point.jump >= 0 && point.jump === before.jump
-        ? `M${round(point.x)} ${round(point.y)}`
-        : `C${[...bend, point.x, point.y].map(round).join(" ")}`;
+    const jumps = point.jump >= 0 && point.jump === before.jump;
+    text += (jumps ? "M" : "C") + [...(jumps ? [] : bend), point.x, point.y].map(round).join(" ");
     before = point;
   }
   return text;
@@ -398,9 +275,7 @@ export function freePlace(points, {width, height}, taken, lean = 0) {
 export const overlap = (a, b) =>
   Math.max(0, Math.min(a.right, b.right) - Math.max(a.left, b.left)) *
   Math.max(0, Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top));
-export const hull = boxes => ({
-  left: Math.min(...boxes.map(box => box.left)),
-  right: Math.max(...boxes.map(box => box.right)),
-  top: Math.min(...boxes.map(box => box.top)),
-  bottom: Math.max(...boxes.map(box => box.bottom)),
-});
+export function hull(boxes) {
+  const [left, right, top, bottom] = ["left", "right", "top", "bottom"].map(side => boxes.map(box => box[side]));
+  return {left: Math.min(...left), right: Math.max(...right), top: Math.min(...top), bottom: Math.max(...bottom)};
+}

@@ -176,31 +176,18 @@ export class Levels {
   }
 }
 
-// The items, operands first. If boxes lead to each other in a circle, in the order of their last
-// nodes.
+// The items, operands first, else in the order of their last nodes; also if boxes lead to each other in a circle.
 function sorted(items, arrows) {
-  const waitsFor = new Map(items.map(item => [item.name, 0])),
-    next = new Map();
-  for (const {from, to} of arrows) {
-    waitsFor.set(to, waitsFor.get(to) + 1);
-    next.set(from, [...(next.get(from) ?? []), to]);
+  const last = item => item.nodes.at(-1);
+  const before = new Map(items.map(({name}) => [name, new Set()]));
+  for (const {from, to} of arrows) before.get(to).add(from);
+  const left = new Map(items.sort((a, b) => last(a) - last(b)).map(item => [item.name, item]));
+  const order = [];
+  while (left.size) {
+    const isReady = ({name}) => ![...before.get(name)].some(other => left.has(other));
+    const next = [...left.values()].find(isReady) ?? left.values().next().value;
+    left.delete(next.name);
+    order.push(next);
   }
-  const byName = new Map(items.map(item => [item.name, item]));
-  const last = item => item.nodes[item.nodes.length - 1];
-  items.sort((a, b) => last(a) - last(b));
-  const ready = items.filter(item => !waitsFor.get(item.name)),
-    order = [];
-  while (ready.length) {
-    const item = ready.shift();
-    order.push(item);
-    for (const name of next.get(item.name) ?? []) {
-      waitsFor.set(name, waitsFor.get(name) - 1);
-      if (waitsFor.get(name)) continue;
-      // operations in the order in which they were computed
-      let k = ready.length;
-      while (k > 0 && last(ready[k - 1]) > last(byName.get(name))) k--;
-      ready.splice(k, 0, byName.get(name));
-    }
-  }
-  return order.length === items.length ? order : items;
+  return order;
 }

@@ -106,20 +106,23 @@ export class Pane {
     const {svg} = this,
       fingers = new Map();
     let moved = 0;
+    const placeOf = event => {
+      const {left, top} = svg.getBoundingClientRect();
+      return {x: event.clientX - left, y: event.clientY - top};
+    };
     const spread = () => {
       const [a, b] = [...fingers.values()];
       return {distance: Math.hypot(a.x - b.x, a.y - b.y), x: (a.x + b.x) / 2, y: (a.y + b.y) / 2};
     };
     svg.addEventListener("pointerdown", event => {
-      fingers.set(event.pointerId, {x: event.offsetX, y: event.offsetY});
+      fingers.set(event.pointerId, placeOf(event));
       moved = 0;
     });
     svg.addEventListener("pointermove", event => {
       const before = fingers.get(event.pointerId);
       if (!before || !this.layout) return;
       const old = fingers.size === 2 ? spread() : null;
-      const frame = svg.getBoundingClientRect();
-      const now = {x: event.clientX - frame.left, y: event.clientY - frame.top};
+      const now = placeOf(event);
       fingers.set(event.pointerId, now);
       moved += Math.hypot(now.x - before.x, now.y - before.y);
       if (moved > 4 && !svg.hasPointerCapture(event.pointerId)) svg.setPointerCapture(event.pointerId);
@@ -136,34 +139,24 @@ export class Pane {
     });
     for (const name of ["pointerup", "pointercancel", "lostpointercapture"])
       svg.addEventListener(name, event => fingers.delete(event.pointerId));
-    svg.addEventListener(
-      "click",
-      event => {
-        if (moved > 4) {
-          event.stopPropagation();
-          moved = 0;
-        }
-      },
-      true,
-    );
-    svg.addEventListener(
-      "wheel",
-      event => {
-        if (!this.layout) return;
-        const frame = svg.getBoundingClientRect(),
-          before = [this.x, this.y, this.k];
-        if (event.ctrlKey || event.metaKey)
-          this.zoom(Math.exp(-event.deltaY / 300), {x: event.clientX - frame.left, y: event.clientY - frame.top});
-        else {
-          this.x -= event.shiftKey ? event.deltaY : event.deltaX;
-          this.y -= event.shiftKey ? 0 : event.deltaY;
-          this.place();
-        }
-        // at the end of the drawing the page scrolls on
-        if (before.some((x, i) => Math.abs(x - [this.x, this.y, this.k][i]) > 0.5)) event.preventDefault();
-      },
-      {passive: false},
-    );
+    const click = event => {
+      if (moved > 4) event.stopPropagation();
+      moved = 0;
+    };
+    svg.addEventListener("click", click, true);
+    const wheel = event => {
+      if (!this.layout) return;
+      const before = [this.x, this.y, this.k];
+      if (event.ctrlKey || event.metaKey) this.zoom(Math.exp(-event.deltaY / 300), placeOf(event));
+      else {
+        this.x -= event.shiftKey ? event.deltaY : event.deltaX;
+        this.y -= event.shiftKey ? 0 : event.deltaY;
+        this.place();
+      }
+      // at the end of the drawing the page scrolls on
+      if (before.some((x, i) => Math.abs(x - [this.x, this.y, this.k][i]) > 0.5)) event.preventDefault();
+    };
+    svg.addEventListener("wheel", wheel, {passive: false});
   }
 
   // ---- The small map
@@ -175,12 +168,8 @@ export class Pane {
     this.map.setAttribute("viewBox", `-8 -8 ${width + 16} ${height + 16}`);
     this.map.setAttribute("width", Math.max(24, width * scale));
     this.map.setAttribute("height", Math.max(16, height * scale));
-    this.map.replaceChildren(
-      ...[...this.cards.values()].map(({box, kind, width, height}) =>
-        make("rect", {class: kind, x: box.left, y: box.top, width, height, rx: 8}),
-      ),
-      make("rect", {class: "seen"}),
-    );
+    const small = ({box, width, height}) => make("rect", {x: box.left, y: box.top, width, height, rx: 8});
+    this.map.replaceChildren(...[...this.cards.values()].map(small), make("rect", {class: "seen"}));
   }
 
   showMap({width, height}) {

@@ -8,9 +8,6 @@ export class Past {
     this.restore = restore;
     this.states = [];
   }
-  get isEmpty() {
-    return !this.states.length;
-  }
   // Keeps the present. Changes with the same name, as the small moves of one turn of a knob, are undone together.
   remember(name = "") {
     if (name && this.states.at(-1)?.name === name) return;

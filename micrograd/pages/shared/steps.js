@@ -66,41 +66,36 @@ export class Steps {
   // The state after step `at`, from an earlier one.
   advanced(before, at) {
     const {graph, d} = this,
-      {nodes: all} = graph,
-      n = all.length,
       changes = [];
     const [g, known, seeded, done] = ["g", "known", "seeded", "done"].map(key => before[key].slice());
     for (let k = before.at + 1; k <= at; k++) {
       const {phase, item, nodes} = this.list[k],
-        tell = k === at;
-      if (phase === "forward")
-        for (const node of nodes) {
-          known[node] = 1;
-          if (tell) changes.push({node});
-        }
+        isTold = k === at;
       if (phase === "seed") {
-        for (let i = 0; i < n; i++) if (!graph.isLeaf(i)) g[i] = seeded[i] = done[i] = 0;
+        for (let i = 0; i < known.length; i++) if (!graph.isLeaf(i)) g[i] = seeded[i] = done[i] = 0;
         g[graph.root] = graph.isLeaf(graph.root) ? g[graph.root] + 1 : 1;
         seeded[graph.root] = 1;
-        if (tell) changes.push({node: graph.root});
-      }
-      if (phase === "backward")
-        for (const i of nodes) {
-          done[i] = 1;
-          const upstream = g[i],
-            wrong = this.mistake === "local" && i === this.victim;
-          for (let j = 0; j + 1 < all[i].length; j++) {
-            const operand = all[i][j + 1],
-              before = g[operand];
-            const share = wrong ? upstream : graph.share(i, j, d, g, upstream);
-            g[operand] = this.mistake === "assign" ? share : before + share;
-            if (tell && this.view.itemOf[operand] !== item) {
-              const local = wrong ? 1 : graph.localDerivative(i, j, d);
-              const sum = {before, after: g[operand], first: !seeded[operand]};
-              changes.push({giver: i, edge: j, node: operand, local, upstream, share, ...sum});
+        if (isTold) changes.push({node: graph.root});
+      } else if (phase === "forward")
+        for (const node of nodes) {
+          known[node] = 1;
+          if (isTold) changes.push({node});
+        }
+      else
+        for (const giver of nodes) {
+          done[giver] = 1;
+          const upstream = g[giver],
+            wrong = this.mistake === "local" && giver === this.victim;
+          graph.operands(giver).forEach((node, edge) => {
+            const before = g[node];
+            const share = wrong ? upstream : graph.share(giver, edge, d, g, upstream);
+            const after = (g[node] = this.mistake === "assign" ? share : before + share);
+            if (isTold && this.view.itemOf[node] !== item) {
+              const local = wrong ? 1 : graph.localDerivative(giver, edge, d);
+              changes.push({giver, edge, node, local, upstream, share, before, after, first: !seeded[node]});
             }
-            seeded[operand] = 1;
-          }
+            seeded[node] = 1;
+          });
         }
     }
     return {at, d, g, known, seeded, done, changes};
@@ -114,13 +109,12 @@ export class Steps {
     const [sums, leaves] = [new Map(), new Map()];
     if (this.mistake || !item.nodes.every(i => done[i] || graph.isLeaf(i))) return sums;
     for (const i of item.nodes)
-      for (let k = 1; k < graph.nodes[i].length; k++) {
-        const operand = graph.nodes[i][k];
-        const isOutside = view.itemOf[operand] !== item.name;
-        if (!isOutside && !graph.isLeaf(operand)) continue;
+      graph.operands(i).forEach((o, k) => {
+        const isOutside = view.itemOf[o] !== item.name;
+        if (!isOutside && !graph.isLeaf(o)) return;
         const to = isOutside ? sums : leaves;
-        to.set(operand, (to.get(operand) ?? 0) + graph.share(i, k - 1, d, g));
-      }
+        to.set(o, (to.get(o) ?? 0) + graph.share(i, k, d, g));
+      });
     return new Map([...sums, ...leaves]);
   }
 
@@ -170,16 +164,4 @@ function preorder(graph) {
     path.push(...graph.operands(i).reverse());
   }
   return order;
-}
-
-// The local derivatives of a folded box with one output, with respect to all nodes that it uses: the
-// closures inside run with an upstream gradient of 1.
-export function throughBox(graph, d, nodes, output) {
-  const g = new Float64Array(graph.nodes.length);
-  g[output] = 1;
-  for (let at = nodes.length - 1; at >= 0; at--) {
-    const i = nodes[at];
-    for (let k = 1; k < graph.nodes[i].length; k++) g[graph.nodes[i][k]] += graph.share(i, k - 1, d, g);
-  }
-  return g;
 }

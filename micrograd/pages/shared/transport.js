@@ -27,7 +27,7 @@ export function makeTransport({count, show, pace}) {
     show(at);
   }
   function showPlaying(isPlaying) {
-    $("play").setAttribute("aria-label", isPlaying ? "{{button.pause}}" : "{{button.play}}");
+    $("play").ariaLabel = isPlaying ? "{{button.pause}}" : "{{button.play}}";
     $("play")
       .querySelector("path")
       .setAttribute("d", isPlaying ? PAUSE : PLAY);
@@ -66,8 +66,8 @@ export function makeTransport({count, show, pace}) {
     }
   });
 
-  const {first, back, play: toggle, forward, last: end} = actions;
-  listenToKeys({ArrowLeft: back, ArrowRight: forward, Home: first, End: end, " ": toggle});
+  const {first, back, forward} = actions;
+  listenToKeys({ArrowLeft: back, ArrowRight: forward, Home: first, End: actions.last, " ": play});
 
   return {goTo, move, pause, play, at: () => at, isPlaying: () => timer !== 0};
 }

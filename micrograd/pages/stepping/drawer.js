@@ -9,22 +9,27 @@ import {hiddenAt} from "./predict.js";
 import {MOST_ROWS, given, page, redraw} from "./state.js";
 import {asText, callName, describe, firstFew, itemName, told} from "./words.js";
 
-export const PANELS = ["mistakes", "table", "transcript", "paths", "code"];
+const tabs = $("tabs").querySelectorAll("button");
+const inside = (id, tag) => $(id).querySelector(tag);
+const nameOf = tab => tab.getAttribute("aria-controls");
+const PANELS = [...tabs].map(nameOf);
 
-export function makeTabs() {
-  for (const tab of $("tabs").querySelectorAll("button"))
-    tab.addEventListener("click", () => {
-      const name = tab.getAttribute("aria-controls");
-      page.panel = page.panel === name ? "" : name;
-      redraw();
-    });
-}
+for (const tab of tabs)
+  tab.addEventListener("click", () => {
+    page.panel = page.panel === nameOf(tab) ? "" : nameOf(tab);
+    redraw();
+  });
+// On paper there are all steps.
+addEventListener("beforeprint", () => {
+  for (const id of PANELS) $(id).hidden = id !== "transcript";
+  writeTranscript(Math.min(page.model.steps.count - 1, 2000));
+});
+addEventListener("afterprint", redraw);
 
 export function showDrawer({at, state}) {
   const {panel} = page;
   for (const id of PANELS) $(id).hidden = id !== panel;
-  for (const tab of $("tabs").querySelectorAll("button"))
-    tab.setAttribute("aria-expanded", tab.getAttribute("aria-controls") === panel);
+  for (const tab of tabs) tab.setAttribute("aria-expanded", nameOf(tab) === panel);
   if (panel === "table") showTable();
   if (panel === "transcript") writeTranscript(at);
   if (panel === "paths") showPaths(at);
@@ -49,16 +54,14 @@ function showTable() {
     line.classList.toggle("now", card.now);
     return line;
   });
-  $("table")
-    .querySelector("tbody")
-    .replaceChildren(...rows);
+  inside("table", "tbody").replaceChildren(...rows);
 }
 
-// The steps so far (on paper all of them): later ones would give numbers away.
-export function writeTranscript(last) {
+// The steps so far: later ones would give numbers away.
+function writeTranscript(last) {
   const {model} = page;
   const from = Math.max(0, last - MOST_ROWS);
-  const list = $("transcript").querySelector("ol");
+  const list = inside("transcript", "ol");
   const lines = Array.from({length: last - from + 1}, (_, k) => {
     const isHidden = page.asking && hiddenAt(from + k, told(model, from + k)).size;
     return make("li", "", isHidden ? "?" : asText(model, from + k));
@@ -67,17 +70,14 @@ export function writeTranscript(last) {
   list.replaceChildren(...lines);
   const rest = model.steps.count - 1 - last;
   const more = filled(rest === 1 ? "{{transcript.more.one}}" : "{{transcript.more}}", {n: rest});
-  $("transcript").querySelector("p").textContent = rest ? more : "";
+  inside("transcript", "p").textContent = rest ? more : "";
 }
 
 // The gradient of the chosen leaf as the sum over all paths to the result.
 function showPaths(at) {
   const {model, picked} = page;
   const {graph, steps, users, name} = model;
-  const say = (...parts) =>
-    $("paths")
-      .querySelector("div")
-      .replaceChildren(...parts);
+  const say = (...parts) => inside("paths", "div").replaceChildren(...parts);
   if (picked < 0 || at < steps.count - 1) return say(make("p", "", "{{paths.later}}"));
   const ways = new Float64Array(graph.nodes.length);
   ways[graph.root] = 1;

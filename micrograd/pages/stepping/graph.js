@@ -1,18 +1,53 @@
 // The graph: its cards and arrows at a step, the room for them, and the boxes that fold and unfold.
 
-import {$, make, press} from "../shared/elements.js";
+import {Stage} from "../shared/cards.js";
+import {$, button, listen, make, press} from "../shared/elements.js";
 import {WORDS} from "../shared/glossary.js";
 import {MOST_AT_ONCE} from "../shared/levels.js";
 import {counted, number, signed} from "../shared/numbers.js";
-import {LEAST} from "../shared/pane.js";
-import {chainTexts, pictureOf, shownNode} from "../shared/picture.js";
+import {LEAST, PHONE} from "../shared/pane.js";
+import {pictureOf, shownNode} from "../shared/picture.js";
 import {filled} from "../shared/texts.js";
-import {MOST_OPENED, MOST_ROWS, open, page, pick, redraw} from "./state.js";
+import {MOST_OPENED, MOST_ROWS, given, open, page, pick, redraw, turn} from "./state.js";
+import {pickLeaf} from "./trying.js";
 import {boxNow, showValues} from "./values.js";
-import {describe, isTold, itemName} from "./words.js";
+import {arrowLabel, describe, itemName} from "./words.js";
 
 let shownAt = -1; // the step on display
 export const PACE = 1600; // milliseconds
+
+page.stage = new Stage($("graph"), {
+  map: $("map"),
+  isDown: () => given.down || $("frame").clientWidth < PHONE, // on a phone the arrows go down
+  heights,
+  onTurn: turn,
+  onPick: pickLeaf,
+  onType: leaf => {
+    pickLeaf(leaf);
+    $("value").focus();
+    $("value").select();
+  },
+  onUnfold: unfoldBox,
+  onValues: showValues,
+});
+listen({
+  smaller: () => page.stage.zoom(1 / 1.2),
+  larger: () => page.stage.zoom(1.2),
+  fit: () => page.stage.fit(mostZoom()),
+  present: () => present(!isPresenting()),
+  unfold: () => unfoldBox(boxNow()),
+  openValues: () => showValues(),
+  showLegend: () => $("showLegend").setAttribute("aria-expanded", $("legend").classList.toggle("open")),
+});
+$("finding").addEventListener("submit", event => {
+  event.preventDefault();
+  find();
+});
+document.addEventListener("keydown", (/** @type {any} */ event) => {
+  if (event.key === "Escape" && isPresenting()) present(false);
+  const by = {PageUp: -1, PageDown: 1}[event.key]; // on a leaf they turn it
+  if (by && !event.defaultPrevented && !event.target.matches("input, select") && turnMember(by)) event.preventDefault();
+});
 
 // Draws what depends on which boxes are open.
 export function drawGraph() {
@@ -62,39 +97,22 @@ function pictureAt({at, state, chains, hidden, nudge}) {
   return {...picture, duration: Math.min(700, (PACE / +$("speed").value) * 0.6)};
 }
 
+const part = (kind, text) => [kind, text];
 const badge = ({predicted, actual}) => [
-  [
-    ["plain", "{{nudge.grad}} "],
-    ["gradient", signed(predicted)],
-  ],
-  [
-    ["plain", "{{nudge.moved}} "],
-    ["plain", signed(actual)],
-  ],
+  [part("plain", "{{nudge.grad}} "), part("gradient", signed(predicted))],
+  [part("plain", "{{nudge.moved}} "), part("plain", signed(actual))],
 ];
-
-export function arrowLabel({graph, kinds}, arrow, chains, hidden) {
-  const onto = arrow.edges.map(([giver, k]) => graph.nodes[giver][k + 1]);
-  const nodes = new Set(onto.filter(i => kinds[i] !== "c"));
-  if (!nodes.size) return null;
-  if (nodes.size > 1) return chains.length > 8 ? null : {text: filled("{{arrow.gradients}}", {n: counted(nodes.size)})};
-  const [[giver, k]] = arrow.edges;
-  const [node] = nodes;
-  const chain = chains.find(c => (c.edge < 0 ? c.node === node : c.giver === giver && c.edge === k));
-  if (!chain) return null;
-  if (hidden.has(chain.node)) return {text: "?"};
-  const {use, isFirst} = chain;
-  return isTold(chain) ? {...chainTexts(chain), use, isFirst} : {text: number(chain.share)};
-}
 
 // ---- Its room
 
-export const mostZoom = () => (isPresenting() ? 2.2 : 1.25);
-export const isPresenting = () => document.body.classList.contains("presenting");
+function isPresenting() {
+  return document.body.classList.contains("presenting");
+}
+const mostZoom = () => (isPresenting() ? 2.2 : 1.25);
 
 // The heights that the graph may have: where all that happens now is in sight, and where only the graph and the
 // buttons are.
-export function heights() {
+function heights() {
   const free = innerHeight - $("meaning").offsetHeight;
   if (isPresenting()) return [free - 70];
   if (document.documentElement.clientWidth < 700) return [0.56 * innerHeight];
@@ -102,7 +120,7 @@ export function heights() {
   return [least, Math.max(least, innerHeight - $("bar").offsetHeight - 140)];
 }
 
-export function resize() {
+function resize() {
   const {stage} = page;
   const presenting = isPresenting();
   const least = stage.needs(LEAST).height - 1;
@@ -117,19 +135,27 @@ export function resize() {
 }
 
 // The same moment, drawn anew in other room.
-export function drawAgain() {
+function drawAgain() {
   const {picture} = page.stage;
   drawGraph();
   page.stage.show({...picture, travel: false});
   resize();
 }
 
-export function present(on) {
+function present(on) {
   document.body.classList.toggle("presenting", on);
   press("present", on);
   page.stage.large = on;
   drawAgain();
 }
+
+let width = $("frame").clientWidth;
+new ResizeObserver(() => {
+  if (Math.abs($("frame").clientWidth - width) < 2) return;
+  width = $("frame").clientWidth;
+  drawAgain();
+}).observe($("frame"));
+addEventListener("resize", resize);
 
 // ---- Its boxes
 
@@ -153,7 +179,7 @@ export function showBoxes(boxes) {
   again.find(element => element.getAttribute("aria-label") === focused)?.focus();
 }
 
-export function unfoldBox(j) {
+function unfoldBox(j) {
   const {levels, boxes, view} = page.model;
   if (boxes[j].kind === "outside") return fold(view.focus);
   const opened = levels.opening(j, page.open);
@@ -174,14 +200,12 @@ export function listBoxes() {
 const isProgram = ({kind}) => kind !== "outside" && kind !== "leaves";
 
 // Opens the next box with this name, or else shows the node of this name, or else a box whose name begins with it.
-export function find() {
+function find() {
   const {boxes, levels, view, graph, kinds, name, paths} = page.model;
   const typed = text => text.trim().toLowerCase().normalize("NFKC"); // w1 finds w₁
   const text = typed($("find").value);
-  const named = like =>
-    [...boxes.keys()].filter(
-      j => text && boxes[j].kind !== "outside" && like(typed(boxes[j].label), typed(boxes[j].about)),
-    );
+  const isNamed = (j, like) => boxes[j].kind !== "outside" && like(typed(boxes[j].label), typed(boxes[j].about));
+  const named = like => (text ? [...boxes.keys()].filter(j => isNamed(j, like)) : []);
   const exact = named(label => label === text);
   const isNode = i => text && kinds[i] !== "c" && [name(i), paths[i] ?? ""].some(called => typed(called) === text);
   const node = exact.length ? -1 : [...graph.nodes.keys()].findIndex(isNode);
@@ -215,41 +239,26 @@ function fold(j) {
   showBoxes(new Set([...page.open].filter(k => !levels.around(k).includes(outer))));
 }
 
-export const unfold = () => unfoldBox(boxNow());
-
 // The way to what is shown, outermost first; if several boxes are open side by side, what folds them.
 function showFolds() {
   const {levels, boxes, view} = page.model;
-  const button = (text, click) => make("button", {class: "fold", click}, text);
   const crumb = j => {
     const {label, parent} = boxes[j];
     if (boxes[parent]?.members) return pager(parent, j);
     return j === view.focus ? make("b", "", label) : button(label, () => showBoxes(levels.complete(levels.around(j))));
   };
-  const frames = [...view.frames].sort((a, b) => levels.depth[a] - levels.depth[b]);
+  const frames = view.frames.sort((a, b) => levels.depth[a] - levels.depth[b]).slice(-3);
   const all = button(view.focus < 0 ? "{{fold.all}}" : "{{fold.whole}}", () => showBoxes(new Set()));
-  $("folds").replaceChildren(
-    ...(view.focus >= 0
-      ? [
-          all,
-          ...levels
-            .around(view.focus)
-            .reverse()
-            .flatMap(j => ["›", crumb(j)]),
-        ]
-      : frames.slice(-3).map(j => button(filled("{{fold.one}}", {name: boxes[j].label}), () => fold(j)))),
-    ...(view.focus < 0 && frames.length > 1 ? [all] : []),
-    ...allUses(),
-  );
+  const way = levels.around(view.focus).reverse();
+  const folds = frames.map(j => button(filled("{{fold.one}}", {name: boxes[j].label}), () => fold(j)));
+  const beside = frames.length > 1 ? [...folds, all] : folds;
+  $("folds").replaceChildren(...(way.length ? [all, ...way.flatMap(j => ["›", crumb(j)])] : beside), ...allUses());
 }
 
 // In one of several examples: where the gradients of parameters come from.
 function allUses() {
   const {levels, boxes, view, kinds, users} = page.model;
-  const [stack] = levels
-    .around(view.focus)
-    .filter(j => boxes[j].kind === "stack")
-    .slice(-1);
+  const stack = levels.around(view.focus).findLast(j => boxes[j].kind === "stack");
   const isInside = i => levels.around(levels.boxOf[i]).includes(view.focus);
   const isShared = i => kinds[i] === "p" && users[i].some(([user]) => !isInside(user));
   const isShown = ({box, nodes}) => boxes[box]?.kind !== "outside" && nodes.some(isShared);
@@ -264,35 +273,20 @@ function pager(stack, member) {
   const at = members.indexOf(member);
   const go = k => members[k] !== undefined && showBoxes(levels.turning(stack, k, page.open));
   const step = (sign, by, key) => {
-    const name = filled(key, {name: label});
-    return make(
-      "button",
-      {"aria-label": name, "aria-disabled": members[at + by] === undefined, click: () => go(at + by)},
-      sign,
-    );
+    const made = button(sign, () => go(at + by), filled(key, {name: label}));
+    return Object.assign(made, {ariaDisabled: String(members[at + by] === undefined)});
   };
-  const about = {
-    type: "number",
-    min: 1,
-    max: members.length,
-    value: at + 1,
-    "aria-label": filled("{{pager.which}}", {name: label}),
-  };
-  const field = make("input", {...about, change: () => go(Math.round(+field.value) - 1)});
+  const change = ({target}) => go(Math.round(+target.value) - 1);
+  const about = {type: "number", min: 1, max: members.length, value: at + 1, change};
+  const field = make("input", {...about, "aria-label": filled("{{pager.which}}", {name: label})});
   const total = filled("{{pager.of}}", {n: counted(members.length)});
-  return make(
-    "span",
-    {class: "pager", role: "group", "aria-label": label, title: "{{pager.keys}}"},
-    step("‹", -1, "{{pager.before}}"),
-    field,
-    total,
-    step("›", 1, "{{pager.after}}"),
-  );
+  const parts = [step("‹", -1, "{{pager.before}}"), field, total, step("›", 1, "{{pager.after}}")];
+  return make("span", {class: "pager", role: "group", "aria-label": label, title: "{{pager.keys}}"}, ...parts);
 }
 
 // To the member before or after the one that is shown, of the innermost stack.
-export function turnMember(by) {
-  const [pager] = [...$("folds").querySelectorAll(".pager")].slice(-1);
+function turnMember(by) {
+  const pager = [...$("folds").querySelectorAll(".pager")].at(-1);
   pager?.querySelectorAll("button")[(by + 1) / 2].click();
   return pager !== undefined;
 }

@@ -8,27 +8,24 @@ import {number} from "../shared/numbers.js";
 import {pictureOf} from "../shared/picture.js";
 import {Steps} from "../shared/steps.js";
 import {filled, partsOf} from "../shared/texts.js";
-import {arrowLabel} from "./graph.js";
 import {MOST_CARDS, given, loaded, page} from "./state.js";
-import {callName, describe, isLoss, told} from "./words.js";
+import {arrowLabel, callName, describe, isLoss, told} from "./words.js";
 
 export function showFormula() {
   const {graph, inMath, isFormula, labels, users, leaves} = page.model;
   const isNamed = i => i in labels;
   const write = (i, stop) => formulaOf(graph, i, {stop, called: callName(page.model), most: 14});
-  const lines = [];
-  if (!graph.isLeaf(graph.root)) {
-    const large = graph.nodes.length > MOST_CARDS;
-    lines.push([graph.root, write(graph.root, i => isNamed(i) && (large || users[i].length > 1))]);
-    const named = [...graph.nodes.keys()].filter(i => i < graph.root && !graph.isLeaf(i) && isNamed(i));
-    if (!large && named.length <= 6) for (const i of named) lines.push([i, write(i, isNamed)]);
-  }
-  $("formula").replaceChildren(
-    ...lines.map(([i, pieces], k) => {
-      const line = k ? make("span", "part") : make("p", "whole");
-      return written(line, isFormula(i) ? pieces : [...inMath(i), " = ", ...pieces]);
-    }),
-  );
+  const large = graph.nodes.length > MOST_CARDS;
+  const named = [...graph.nodes.keys()].filter(i => i < graph.root && !graph.isLeaf(i) && isNamed(i));
+  const shown = [graph.root, ...(large || named.length > 6 ? [] : named)].filter(i => !graph.isLeaf(i));
+  const lines = shown.map((i, k) => {
+    const pieces = write(i, k ? isNamed : j => isNamed(j) && (large || users[j].length > 1));
+    return written(
+      make(k ? "span" : "p", k ? "part" : "whole"),
+      isFormula(i) ? pieces : [...inMath(i), " = ", ...pieces],
+    );
+  });
+  $("formula").replaceChildren(...lines);
   const leaf = page.picked < 0 ? leaves[0] : page.picked;
   $("sentence").replaceChildren();
   if (leaf === undefined) return;
@@ -58,26 +55,25 @@ export function withButtons(place, text) {
   return place;
 }
 
-export function makeLegend() {
-  const rectangle = (className, x, y, rx) =>
-    make("rect", {class: className, x, y, width: 26 - 2 * x, height: 16 - 2 * y, rx});
-  const shape = (kind, name = kind) => {
-    const group = make("g", kind, rectangle("outline", 2, 2, {input: 6, parameter: 1}[kind] ?? 3));
-    if (kind === "result") group.append(rectangle("inner", 4.5, 4.5, 1.5));
-    if (name === "given") group.append(make("path", {class: "strip", d: "M3 3h7v10h-7z"}));
-    const icon = make("svg", {viewBox: "0 0 26 16", class: "stage shape"}, group);
-    return make("span", "key", icon, termOf(name));
-  };
-  const state = (kind, name = kind) => shape(`card ${kind}`, name);
-  const colour = (kind, name) => make("span", `key ${kind}`, termOf(name));
-  $("legend").append(
-    ...["input", "parameter", "operation", "result"].map(kind => shape(kind)),
-    ...[colour("ink", "data"), colour("gradient", "gradient"), state("later", "dot")],
-    ...["now", "given", "picked"].map(kind => state(kind)),
-    ...[colour("ink", "forward"), colour("gradient", "backward")],
-    ...(given.graph.boxes.length ? [colour("gradient", "back")] : []),
-  );
-}
+// The legend.
+const rectangle = (className, x, y, rx) =>
+  make("rect", {class: className, x, y, width: 26 - 2 * x, height: 16 - 2 * y, rx});
+const shape = (kind, name = kind) => {
+  const group = make("g", kind, rectangle("outline", 2, 2, {input: 6, parameter: 1}[kind] ?? 3));
+  if (kind === "result") group.append(rectangle("inner", 4.5, 4.5, 1.5));
+  if (name === "given") group.append(make("path", {class: "strip", d: "M3 3h7v10h-7z"}));
+  const icon = make("svg", {viewBox: "0 0 26 16", class: "stage shape"}, group);
+  return make("span", "key", icon, termOf(name));
+};
+const state = (kind, name = kind) => shape(`card ${kind}`, name);
+const colour = (kind, name) => make("span", `key ${kind}`, termOf(name));
+$("legend").append(
+  ...["input", "parameter", "operation", "result"].map(kind => shape(kind)),
+  ...[colour("ink", "data"), colour("gradient", "gradient"), state("later", "dot")],
+  ...["now", "given", "picked"].map(kind => state(kind)),
+  ...[colour("ink", "forward"), colour("gradient", "backward")],
+  ...(given.graph.boxes.length ? [colour("gradient", "back")] : []),
+);
 
 // ---- The tour
 
@@ -95,11 +91,9 @@ const ADDED = 4; // the part with an example
 let stop = -1;
 let before = 0; // the step at which it began
 
-export function makeTour() {
-  listen({tourNext: () => showTour(stop + 1), tourEnd: () => showTour(TOUR.length)});
-}
+listen({round: () => showTour(0), tourNext: () => showTour(stop + 1), tourEnd: () => showTour(TOUR.length)});
 
-export function showTour(at) {
+function showTour(at) {
   if (!TOUR[stop]) before = page.transport.at();
   stop = at;
   for (const [id] of TOUR) $(id).classList.remove("toured");

@@ -17,29 +17,27 @@ export function defaultVictim() {
   return graph.root;
 }
 
-export function makeMistakes() {
-  const toggle = key => {
-    past.remember();
-    Object.assign(page, {mistake: page.mistake === key ? "" : key, victim: defaultVictim()});
-    recompute();
-  };
-  for (const key of ["assign", "order", "twice", "local"])
-    $("switches").append(make("button", {"data-mistake": key, click: () => toggle(key)}, MISTAKES[key]));
-  const toExample = () => {
-    past.remember();
-    show(loaded(given.example));
-    page.victim = defaultVictim();
-    recompute();
-    page.transport.goTo(page.model.steps.count - 1);
-  };
-  const toOwn = () => {
-    past.remember();
-    page.mistake = "";
-    show(page.own);
-    page.transport.goTo(0);
-  };
-  listen({toExample, toOwn});
-}
+const toggle = key => {
+  past.remember();
+  Object.assign(page, {mistake: page.mistake === key ? "" : key, victim: defaultVictim()});
+  recompute();
+};
+for (const key of ["assign", "order", "twice", "local"])
+  $("switches").append(make("button", {"data-mistake": key, click: () => toggle(key)}, MISTAKES[key]));
+const toExample = () => {
+  past.remember();
+  show(loaded(given.example));
+  page.victim = defaultVictim();
+  recompute();
+  page.transport.goTo(page.model.steps.count - 1);
+};
+const toOwn = () => {
+  past.remember();
+  page.mistake = "";
+  show(page.own);
+  page.transport.goTo(0);
+};
+listen({toExample, toOwn});
 
 export function showMistake({at}) {
   const {model, mistake, victim} = page;
@@ -52,7 +50,6 @@ export function showMistake({at}) {
   const isLast = at === steps.count - 1;
   const rows = wrong.slice(0, 12).map(([i, ...both]) => row([name(i), ...both.map(x => (isLast ? number(x) : "·"))]));
   const later = isLast ? [] : [row(["{{mistakes.later}}"])];
-  $("comparison")
-    .querySelector("tbody")
-    .replaceChildren(...rows, ...later);
+  const [body] = $("comparison").getElementsByTagName("tbody");
+  body.replaceChildren(...rows, ...later);
 }

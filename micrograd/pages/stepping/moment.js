@@ -55,14 +55,8 @@ function showChains({step, chains, state, hidden}) {
   const {model} = page;
   const {root} = model.graph;
   $("chains").replaceChildren();
-  const factor = (className, text, names, term) =>
-    make(
-      "span",
-      `factor ${className}`,
-      make("b", "", text),
-      written(make("small"), names),
-      ...(term ? [termOf(term)] : []),
-    );
+  const factor = (kind, text, names, term) =>
+    make("span", `factor ${kind}`, make("b", "", text), written(make("small"), names), term ? termOf(term) : "");
   const after = i => ["∂", ...model.inMath(i, PRODUCT + 1)];
   const rate = (of, by) => [...after(of), " / ", ...after(by)];
   const sign = text => make("span", "sign", text);
@@ -82,18 +76,11 @@ function showChains({step, chains, state, hidden}) {
     const row = make("div", "chain", make("span", "to", make("small", "", "{{chain.to}}"), to, use));
     if (isTold(chain)) {
       const rule = chain.edge < 0 || isHidden ? [] : localRule(model, chain);
-      const names = rate(chain.giver, chain.node);
-      row.append(
-        factor(
-          "local",
-          isHidden ? "?" : number(chain.local),
-          rule.length ? [...names, " = ", ...rule] : names,
-          chain === first && "local",
-        ),
-        sign("×"),
-        factor("gradient", number(chain.upstream), rate(root, chain.giver), chain === first && "upstream"),
-        sign("="),
-      );
+      const names = [...rate(chain.giver, chain.node), ...(rule.length ? [" = ", ...rule] : [])];
+      const [local, upstream] = [isHidden ? "?" : number(chain.local), number(chain.upstream)];
+      const isFirst = chain === first;
+      row.append(factor("local", local, names, isFirst && "local"), sign("×"));
+      row.append(factor("gradient", upstream, rate(root, chain.giver), isFirst && "upstream"), sign("="));
     }
     const share = isHidden ? "?" : number(chain.share);
     row.append(factor("share", share, [], chain === (first ?? chains[0]) && "share"));

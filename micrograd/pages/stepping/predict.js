@@ -1,6 +1,6 @@
 // Predict: the numbers of a step stay hidden until they have been typed.
 
-import {$, press} from "../shared/elements.js";
+import {$, listen, press} from "../shared/elements.js";
 import {number} from "../shared/numbers.js";
 import {shownNode} from "../shared/picture.js";
 import {filled} from "../shared/texts.js";
@@ -24,7 +24,8 @@ export function hiddenAt(at, now) {
   return new Set(nodes.filter(node => !page.answered.has(`${at}/${node}`)));
 }
 
-export function predict() {
+listen({predict});
+function predict() {
   page.asking = !page.asking;
   page.answered.clear();
   if (page.asking) page.transport.pause();

@@ -1,7 +1,7 @@
 // What one can send: the state of the page in its address, and the picture as a file.
 
 import {readAddress, writeAddress} from "../shared/state.js";
-import {make} from "../shared/elements.js";
+import {listen, make} from "../shared/elements.js";
 import {numberFrom} from "../shared/numbers.js";
 import {rateFrom} from "../shared/rate.js";
 import {MISTAKES, defaultVictim} from "./mistakes.js";
@@ -53,7 +53,8 @@ export function takeAddress(hash) {
   return read("step") ?? 0;
 }
 
-export function savePicture() {
+listen({save: savePicture});
+function savePicture() {
   const blob = new Blob([page.stage.file()], {type: "image/svg+xml"});
   const link = make("a", {download: "graph.svg", href: URL.createObjectURL(blob)});
   link.click();

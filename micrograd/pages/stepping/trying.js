@@ -1,7 +1,7 @@
 // What the reader tries: turn and nudge a leaf, take a step down the gradient.
 
 import {TURNS} from "../shared/cards.js";
-import {$, listen, make, press, strong} from "../shared/elements.js";
+import {$, bar, listen, make, press, strong} from "../shared/elements.js";
 import {counted, inFormula, number, numberFrom, shareOf, signed, typed} from "../shared/numbers.js";
 import {listenToRate, showRate} from "../shared/rate.js";
 import {filled} from "../shared/texts.js";
@@ -11,25 +11,28 @@ import {firstFew, movingKind, waiting} from "./words.js";
 
 const MOST_LEAVES = 1000;
 
-export function listenToTools() {
-  listen({leaf: () => pickLeaf(+$("leaf").value)}, "change");
-  const delta = () => setNudging(true, numberFrom($("delta").value));
-  listen({value: () => setLeaf(page.picked, numberFrom($("value").value)), delta}, "input");
-  listen({value: typeTurn}, "keydown");
-  listen({value: showTools}, "blur");
-  listenToRate(
-    () => page.rate,
-    rate => (page.rate = rate),
-  );
-  listen({
-    less: () => turn(page.picked, -1),
-    more: () => turn(page.picked, 1),
-    nudge: () => setNudging(!page.nudging),
-    oneStep,
-    undo: () => past.undo(),
-    reset,
-  });
-}
+listen({leaf: () => pickLeaf(+$("leaf").value)}, "change");
+const delta = () => setNudging(true, numberFrom($("delta").value));
+listen({value: () => setLeaf(page.picked, numberFrom($("value").value)), delta}, "input");
+listen({value: typeTurn}, "keydown");
+listen({value: showTools}, "blur");
+listenToRate(
+  () => page.rate,
+  rate => (page.rate = rate),
+);
+listen({
+  less: () => turn(page.picked, -1),
+  more: () => turn(page.picked, 1),
+  nudge: () => setNudging(!page.nudging),
+  oneStep,
+  undo: () => past.undo(),
+  reset,
+});
+document.addEventListener("keydown", (/** @type {any} */ event) => {
+  if (event.key !== "z" || !(event.ctrlKey || event.metaKey) || event.target.matches("input")) return;
+  event.preventDefault();
+  past.undo();
+});
 
 function reset() {
   past.remember();
@@ -78,14 +81,13 @@ export function showTools() {
   $("value").title = fixed ? "{{leaf.fixed}}" : "{{leaf.turn}}";
   const fields = {value: value === undefined ? "" : typed(value), delta: typed(delta)};
   for (const [id, text] of Object.entries(fields)) if (document.activeElement !== $(id)) $(id).value = text;
-  $("undo").disabled = past.isEmpty;
+  $("undo").disabled = !past.states.length;
 }
 
 // ---- Nudge
 
-function setNudging(isOn, delta = page.delta) {
-  Object.assign(page, {nudging: isOn, delta});
-  if (isOn) page.lesson = null; // one experiment at a time
+function setNudging(nudging, delta = page.delta) {
+  Object.assign(page, {nudging, delta}, nudging && {lesson: null}); // one experiment at a time
   redraw();
 }
 
@@ -107,24 +109,15 @@ export function showNudge({state, nudge}) {
   if (!nudge) return;
   const {predicted, actual, complete} = nudge;
   const longest = Math.max(Math.abs(predicted) || 0, Math.abs(actual) || 0);
-  const bar = (text, value, className) => {
-    const line = make("i", className);
-    line.style.width = `${100 * shareOf(value, longest)}%`;
-    return make("div", "bar", make("span", "", text), make("span", "track", line), strong(signed(value), className));
-  };
-  const isRight = number(predicted) === number(actual);
-  const verdict = isRight ? "{{nudge.does}}" : "{{nudge.nearly}}";
-  const words = filled(`${complete ? `{{nudge.says}} ${verdict}` : "{{nudge.unknown}}"} {{nudge.only}}`, {
-    leaf: model.name(picked),
-    value: number(model.numbers.get(picked)),
-    result: model.name(model.graph.root),
-    move: signed(delta),
-    gradient: number(state.g[picked]),
-    size: inFormula(delta),
-  });
+  const verdict = number(predicted) === number(actual) ? "{{nudge.does}}" : "{{nudge.nearly}}";
+  const says = complete ? `{{nudge.says}} ${verdict}` : "{{nudge.unknown}}";
+  const [leaf, result] = [picked, model.graph.root].map(model.name);
+  const [value, gradient] = [model.numbers.get(picked), state.g[picked]].map(number);
+  const values = {leaf, value, result, gradient, move: signed(delta), size: inFormula(delta)};
+  const words = filled(`${says} {{nudge.only}}`, values);
   $("nudged").replaceChildren(
-    bar("{{nudge.predicted}}", predicted, "gradient"),
-    bar("{{nudge.actual}}", actual, "ink"),
+    bar("{{nudge.predicted}}", shareOf(predicted, longest), signed(predicted), "gradient"),
+    bar("{{nudge.actual}}", shareOf(actual, longest), signed(actual), "ink"),
     make("p", "", words),
   );
 }

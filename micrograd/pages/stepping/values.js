@@ -52,11 +52,8 @@ export function drawValues({state, hidden}) {
       ["data", "", known, i => d[i]],
       ["grad", "gradient", seeded, i => g[i]],
     ]),
-    ...(receivers.length
-      ? [
-          make("h2", "", "{{values.back}}"),
-          lines(receivers, [["{{word.share}}", "gradient", seeded, i => back.get(i)]]),
-        ]
-      : []),
   );
+  if (!receivers.length) return;
+  const shares = lines(receivers, [["{{word.share}}", "gradient", seeded, i => back.get(i)]]);
+  $("values").append(make("h2", "", "{{values.back}}"), shares);
 }

@@ -7,7 +7,7 @@
 import {formulaOf, localInMath, plain} from "../shared/formula.js";
 import {WORDS} from "../shared/glossary.js";
 import {counted, inFormula, number} from "../shared/numbers.js";
-import {throughBox} from "../shared/steps.js";
+import {chainTexts} from "../shared/picture.js";
 import {filled} from "../shared/texts.js";
 
 const KINDS = {i: "input", p: "parameter", c: "constant", o: "operation", r: "result"};
@@ -18,14 +18,12 @@ export const callName = model => (j, rank) =>
   model.kinds[j] === "c" ? callNumber(model)(j, rank) : model.inMath(j, rank);
 const callNumber = model => (j, rank) => [rank > 0 ? inFormula(model.steps.d[j]) : number(model.steps.d[j])];
 
-// "a, b and c"
-const listed = texts =>
-  texts.length < 2 ? texts.join("") : filled("{{list.and}}", {some: texts.slice(0, -1).join(", "), last: texts.at(-1)});
-// The same, of at most four: "a, b, c and 5 more".
-export const firstFew = (texts, most = 4) => {
-  const more = {some: texts.slice(0, most - 1).join(", "), n: texts.length - most + 1};
-  return texts.length <= most ? listed(texts) : filled("{{list.more}}", more);
-};
+// "a, b and c", or of more than `most`: "a, b, c and 5 more".
+export function firstFew(texts, most = 4) {
+  const shown = texts.length > most ? most - 1 : texts.length - 1;
+  const about = {some: texts.slice(0, shown).join(", "), last: texts.at(-1), n: texts.length - shown};
+  return shown > 0 ? filled(texts.length > most ? "{{list.more}}" : "{{list.and}}", about) : texts.join("");
+}
 
 // The nodes inside an item that are computed, and its name.
 const computed = (model, item) => item.nodes.filter(i => !model.graph.isLeaf(i));
@@ -45,17 +43,9 @@ export function describe({graph, kinds, boxes, name, paths, fixed}, item) {
     const rows = isAround ? 0 : computed({graph}, item).length ? 3 : 2;
     const isResult = item.outputs.includes(graph.root);
     if (isResult) lines.push(`= ${name(graph.root)}`);
-    return {
-      kind: "box",
-      title: dot > 0 ? label.slice(0, dot) : label,
-      full: label,
-      about: lines.filter(Boolean),
-      rows,
-      isAround,
-      isLeaf,
-      isResult,
-      isInput: isLeaf && item.nodes.every(i => KINDS[kinds[i]] === "input"),
-    };
+    const isInput = isLeaf && item.nodes.every(i => KINDS[kinds[i]] === "input");
+    const named = {title: dot > 0 ? label.slice(0, dot) : label, full: label, about: lines.filter(Boolean)};
+    return {kind: "box", ...named, rows, isAround, isLeaf, isResult, isInput};
   }
   const i = item.node;
   const sign = graph.isLeaf(i) ? "" : graph.rule(i).sign;
@@ -85,14 +75,12 @@ export function told(model, at) {
       numbers: formulaOf(graph, i, {stop: () => true, called: callNumber(model)}),
       result: number(steps.d[i]),
     };
-  } else if (step.phase === "forward" && boxes[item.box].kind === "outside") {
-    const inside = boxes[view.focus].label;
-    found.sentence = filled("{{say.around}}", {inside, count: counted(computed(model, item).length)});
   } else if (step.phase === "forward") {
     const n = item.outputs.length,
+      isAround = boxes[item.box].kind === "outside",
       count = counted(computed(model, item).length);
-    const values = {name: itemName(model, item), n, count};
-    found.sentence = filled(n === 1 ? "{{say.box.one}}" : "{{say.box}}", values);
+    const values = {name: itemName(model, item), inside: boxes[view.focus]?.label, n, count};
+    found.sentence = filled(isAround ? "{{say.around}}" : n === 1 ? "{{say.box.one}}" : "{{say.box}}", values);
   } else if (step.phase === "seed") {
     found.sentence = filled(step.pass ? "{{say.seed.again}}" : "{{say.seed}}", {result});
   } else if (step.phase === "backward") {
@@ -141,30 +129,24 @@ const named = (model, i) => (model.kinds[i] === "c" ? number(model.steps.d[i]) :
 
 // The chain rule for each operand that receives a gradient from this item.
 function chains(model, item, {changes, d, g}) {
-  const {graph} = model,
-    found = [];
   const own = changes.filter(({node}) => model.kinds[node] !== "c");
+  const byNode = new Map(own.map(({node}) => [node, []]));
+  for (const change of own) byNode.get(change.node).push(change);
   if (item.box === undefined) {
-    const uses = own.map(({node}) => node);
-    return own.map((change, k) => {
-      const twice = uses.filter(node => node === change.node).length > 1;
-      const before = uses.slice(0, k).filter(node => node === change.node).length;
-      return {...change, isFirst: !before, use: (twice && USES[before]) || ""};
+    return own.map(change => {
+      const uses = byNode.get(change.node);
+      const before = uses.indexOf(change);
+      return {...change, isFirst: !before, use: (uses.length > 1 && USES[before]) || ""};
     });
   }
   // of a folded box: what leaves it, as one sum for each node
   const output = item.outputs.length === 1 ? item.outputs[0] : -1;
-  const sums = new Map();
-  for (const change of own) {
-    const before = sums.get(change.node);
-    if (before) {
-      before.share += change.share;
-      before.after = change.after;
-    } else sums.set(change.node, {...change, giver: output, edge: -1});
-  }
-  found.push(...sums.values());
+  const found = [...byNode.values()].map(some => {
+    const share = some.reduce((sum, change) => sum + change.share, 0);
+    return {...some[0], giver: output, edge: -1, share, after: some.at(-1).after};
+  });
   if (output < 0) return found;
-  const local = throughBox(graph, d, computed(model, item), output);
+  const local = model.graph.backward(d, output, computed(model, item)); // through the box
   for (const chain of found) {
     Object.assign(chain, {local: local[chain.node], upstream: g[output]});
     chain.explained = Math.abs(chain.local * g[output] - chain.share) <= 1e-9 * Math.max(1, Math.abs(chain.share));
@@ -174,6 +156,21 @@ function chains(model, item, {changes, d, g}) {
 
 // Whether the factors of a chain can be told.
 export const isTold = ({giver, explained}) => giver >= 0 && explained !== false;
+
+// What an arrow shows at its step: the chain rule for its operand, or how many gradients go back along it.
+export function arrowLabel({graph, kinds}, arrow, chains, hidden) {
+  const onto = arrow.edges.map(([giver, k]) => graph.nodes[giver][k + 1]);
+  const nodes = new Set(onto.filter(i => kinds[i] !== "c"));
+  if (!nodes.size) return null;
+  if (nodes.size > 1) return chains.length > 8 ? null : {text: filled("{{arrow.gradients}}", {n: counted(nodes.size)})};
+  const [[giver, k]] = arrow.edges;
+  const [node] = nodes;
+  const chain = chains.find(c => (c.edge < 0 ? c.node === node : c.giver === giver && c.edge === k));
+  if (!chain) return null;
+  if (hidden.has(chain.node)) return {text: "?"};
+  const {use, isFirst} = chain;
+  return isTold(chain) ? {...chainTexts(chain), use, isFirst} : {text: number(chain.share)};
+}
 
 // How the operand's gradient grows.
 export function sumOf(model, chain, state) {
@@ -186,10 +183,8 @@ export function sumOf(model, chain, state) {
     numbers = {before: number(before), share: inFormula(share), after: number(after)};
   const sum = filled(isLost ? "{{sum.lost}}" : isAdded ? "{{sum.added}}" : single, numbers);
   const n = model.users[node].length;
-  return filled(more ? "{{sum.more}}" : n === 1 ? "{{sum.once}}" : n === 2 ? "{sum}" : "{{sum.of}}", {
-    sum,
-    n: counted(n),
-  });
+  const whole = n === 1 ? "{{sum.once}}" : n === 2 ? "{sum}" : "{{sum.of}}";
+  return filled(more ? "{{sum.more}}" : whole, {sum, n: counted(n)});
 }
 
 // Whether uses of this node have not contributed yet.
@@ -230,15 +225,9 @@ export function asText(model, at, {phase, sentence, equation, chains, state} = t
   if (equation) parts.push(equationText(model, equation));
   for (const chain of chains.slice(0, 8)) {
     const to = `${model.name(chain.node)}${chain.use ? ` (${chain.use})` : ""}`;
-    parts.push(
-      filled(isTold(chain) ? "{{chain.product}}" : "{{chain.share}}", {
-        to,
-        local: number(chain.local),
-        upstream: number(chain.upstream),
-        share: number(chain.share),
-        sum: sumOf(model, chain, state),
-      }),
-    );
+    const [local, upstream, share] = [chain.local, chain.upstream, chain.share].map(number);
+    const told = {to, local, upstream, share, sum: sumOf(model, chain, state)};
+    parts.push(filled(isTold(chain) ? "{{chain.product}}" : "{{chain.share}}", told));
   }
   return parts.join(" ");
 }
