@@ -240,13 +240,14 @@ def test_an_opened_box_is_shown_alone_if_there_are_too_many_cards(opened, tmp_pa
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_every_box_that_is_opened_fits_into_the_window(opened, tmp_path, name):
+def test_the_first_view_fits_and_every_opened_box_fits_in_its_width(opened, tmp_path, name):
     explain(PROGRAMS[name]()).save(tmp_path / "page.html")
     open_all = """() => {
         const {levels, boxes} = page.model;
         const [wide, seen] = [[], new Set()];
-        const look = what => page.stage.fits() || wide.push(what);
-        look("first view");
+        if (!page.stage.fits()) wide.push("first view");
+        const {stage} = page; // a column of many cards can be longer: it is moved
+        const look = what => stage.needs(stage.k).width <= stage.size.width + 1 || wide.push(what);
         for (const j of boxes.keys()) {
             const path = levels.around(j).map(k => boxes[k].label.replace(/\\d+/g, ""));
             if (boxes[j].kind === "outside" || seen.has(`${path}`)) continue;

@@ -34,6 +34,7 @@ const LEAST_ROW = 15;
 const LABEL = 33; // room for the words data and grad
 const SCALE = 56; // room for the largest value of a strip
 const DIGIT = 8.3;
+const FEW = 6; // values of a box that are shown as numbers
 export const TURNS = {ArrowUp: 1, ArrowDown: -1, PageUp: 10, PageDown: -10}; // keys of a knob
 
 // As much of the text as there is room for, at so many pixels for a letter: the first words of a list; else a number
@@ -90,6 +91,15 @@ function rounded(x) {
 }
 // The same in words: "grad, at most ±0.02".
 export const scaled = (row, values) => filled("{{values.most}}", {row, x: number(largestOf(values))});
+
+// Up to six values as numbers, if there is room for them, and how long they are.
+/** @returns {[string, number]} */
+function fewOf(values, room) {
+  if (!Array.isArray(values) || values.length > FEW || !values.every(Number.isFinite)) return ["", 0];
+  const text = values.map(x => (x < 0 ? "−" : "") + short(Math.abs(x))).join(", ");
+  const length = 7 * text.length - 3.5 * text.replace(/[^,. ]/g, "").length;
+  return 0.78 * length <= room ? [text, length] : ["", 0];
+}
 
 const NEAR = 4; // how far a frame is from its cards where others are near
 
@@ -333,8 +343,11 @@ export class Stage extends Pane {
         const element = card[key];
         if (!element) return;
         const value = state[key] ?? "·";
-        const text = typeof value === "string" ? value : "";
-        const isStrip = Array.isArray(value);
+        const left = {constant: 0, operation: STRIP + 4, result: STRIP + 4}[card.kind] ?? 10;
+        const free = card.width - left - (card.kind === "constant" ? 8 : LABEL + 7);
+        const [few, length] = fewOf(value, free);
+        const text = typeof value === "string" ? value : few;
+        const isStrip = Array.isArray(value) && !few;
         const scale = card.scale[key];
         const room = card.width - 17 - LABEL - (scale ? SCALE : 0);
         card.bars[key]?.setAttribute("d", isStrip ? bars(value, room) : "");
@@ -343,9 +356,8 @@ export class Stage extends Pane {
           condense(scale, card.bars[key] ? SCALE - 4 : card.width - 17 - LABEL, 7.2);
         }
         if (element.textContent !== text) element.textContent = text;
-        const left = {constant: 0, operation: STRIP + 4, result: STRIP + 4}[card.kind] ?? 10;
-        const free = card.width - left - (card.kind === "constant" ? 8 : LABEL + 7);
-        condense(element, free, DIGIT);
+        element.classList.toggle("few", Boolean(few));
+        condense(element, free, few ? length / few.length : DIGIT);
         element.classList.toggle("fresh", state.fresh === key);
       };
       if (card.word) card.word.textContent = state.before ? `${state.before}\u2009→` : "data";

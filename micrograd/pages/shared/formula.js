@@ -38,7 +38,8 @@ export function namesOf(graph, labels, kinds, other) {
     if (!formulas.has(i)) return nameInMath(name(i));
     return bracketed(formulas.get(i), rank);
   };
-  const called = (j, rank) => (kinds[j] === "c" ? [(rank ? inFormula : number)(graph.leaves.get(j))] : inMath(j, rank));
+  const isNumber = j => kinds[j] === "c" && !(j in labels);
+  const called = (j, rank) => (isNumber(j) ? [(rank ? inFormula : number)(graph.leaves.get(j))] : inMath(j, rank));
   const isClear = j => kinds[j] === "c" || names.has(j);
   if (graph.nodes.length <= 400)
     graph.nodes.forEach((_, i) => {

@@ -2,14 +2,16 @@
 
 import {Stage} from "../shared/cards.js";
 import {$, listen, make} from "../shared/elements.js";
-import {formulaOf, written} from "../shared/formula.js";
-import {termOf} from "../shared/glossary.js";
+import {formulaOf, plain, written} from "../shared/formula.js";
+import {termOf, word} from "../shared/glossary.js";
 import {number} from "../shared/numbers.js";
 import {pictureOf} from "../shared/picture.js";
 import {Steps} from "../shared/steps.js";
 import {filled, partsOf} from "../shared/texts.js";
 import {MOST_CARDS, given, loaded, page} from "./state.js";
 import {arrowLabel, callName, describe, isLoss, told} from "./words.js";
+
+const LONG = 40; // letters: a longer formula is written with the names of what it is computed from
 
 export function showFormula() {
   const {graph, inMath, isFormula, labels, users, leaves} = page.model;
@@ -19,7 +21,8 @@ export function showFormula() {
   const named = [...graph.nodes.keys()].filter(i => i < graph.root && !graph.isLeaf(i) && isNamed(i));
   const shown = [graph.root, ...(large || named.length > 6 ? [] : named)].filter(i => !graph.isLeaf(i));
   const lines = shown.map((i, k) => {
-    const pieces = write(i, k ? isNamed : j => isNamed(j) && (large || users[j].length > 1));
+    const whole = k ? [] : write(i, j => isNamed(j) && (large || users[j].length > 1));
+    const pieces = k || plain(whole).length > LONG ? write(i, isNamed) : whole;
     return written(
       make(k ? "span" : "p", k ? "part" : "whole"),
       isFormula(i) ? pieces : [...inMath(i), " = ", ...pieces],
@@ -72,7 +75,9 @@ $("legend").append(
   ...[colour("ink", "data"), colour("gradient", "gradient"), state("later", "dot")],
   ...["now", "given", "picked"].map(kind => state(kind)),
   ...[colour("ink", "forward"), colour("gradient", "backward")],
-  ...(given.graph.boxes.length ? [colour("gradient", "back")] : []),
+  ...(given.graph.boxes.length
+    ? [make("span", "key gradient", word("back", "{{legend.back}}")), colour("ink", "limit")]
+    : []),
 );
 
 // ---- The tour

@@ -15,7 +15,7 @@ const USES = ["{{chain.use.1}}", "{{chain.use.2}}", "{{chain.use.3}}"];
 
 // A node's name or number as pieces of formula.js.
 export const callName = model => (j, rank) =>
-  model.kinds[j] === "c" ? callNumber(model)(j, rank) : model.inMath(j, rank);
+  model.kinds[j] === "c" && !(j in model.labels) ? callNumber(model)(j, rank) : model.inMath(j, rank);
 const callNumber = model => (j, rank) => [rank > 0 ? inFormula(model.steps.d[j]) : number(model.steps.d[j])];
 
 // "a, b and c", or of more than `most`: "a, b, c and 5 more".
@@ -40,7 +40,8 @@ export function describe({graph, kinds, boxes, name, paths, fixed}, item) {
     if (dot > 0) lines.unshift(label.slice(dot));
     const isAround = boxes[item.box].kind === "outside";
     const isLeaf = boxes[item.box].kind === "leaves";
-    const rows = isAround ? 0 : computed({graph}, item).length ? 3 : 2;
+    const isConstant = item.nodes.every(i => kinds[i] === "c");
+    const rows = isAround ? 0 : computed({graph}, item).length ? 3 : isConstant ? 1 : 2;
     const isResult = item.outputs.includes(graph.root);
     if (isResult) lines.push(`= ${name(graph.root)}`);
     const isInput = isLeaf && item.nodes.every(i => KINDS[kinds[i]] === "input");
