@@ -183,7 +183,8 @@ function crossings(cells, rows) {
   const place = placesIn(rows);
   let count = 0;
   for (const row of rows) {
-    const ends = row.flatMap(i => cells[i].links.map(j => [place.get(j), place.get(i)]));
+    // operands enter a card in their order
+    const ends = row.flatMap(i => cells[i].links.map((j, k, {length}) => [place.get(j), place.get(i) + k / length]));
     for (let a = 0; a < ends.length; a++)
       for (let b = 0; b < a; b++) if ((ends[a][0] - ends[b][0]) * (ends[a][1] - ends[b][1]) < 0) count++;
   }
