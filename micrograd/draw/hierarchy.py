@@ -75,10 +75,20 @@ class Hierarchy:
     """
 
     def __init__(self, drawn: Graph, by_calls: bool = True) -> None:
-        self.drawn, values = drawn, drawn.values
+        values = drawn.values
         self.results = drawn.results
-        self.place = place = {value: i for i, value in enumerate(values)}
-        self.operands = [tuple([place[o] for o in value._prev]) for value in values]
+        self.place = {value: i for i, value in enumerate(values)}
+        first: dict[str, int] = {}
+        self.twins = {  # constants of one name are one number: the first of them
+            node.number: first.setdefault(node.label, node.number)
+            for node in drawn.nodes
+            if node.kind == "constant" and node.label
+        }
+        nodes = [
+            node._replace(operands=tuple([self.twins.get(o, o) for o in node.operands]))
+            for node in drawn.nodes
+        ]
+        self.drawn, self.operands = replace(drawn, nodes=tuple(nodes)), [n.operands for n in nodes]
         self.is_called = by_calls and is_called(values)
         self._notes: list[Any] = (  # the call, the place and the number of each node
             [noted(value) for value in values] if self.is_called else parts_of(drawn)
@@ -105,6 +115,8 @@ class Hierarchy:
                     boxes.append(member)
                 else:
                     self.box_of[member] = part
+        for twin, i in self.twins.items():
+            self.box_of[twin] = self.box_of[i]
         self.parts = boxes[1:]
 
     # ---- 1. Boxes for calls
@@ -454,7 +466,7 @@ class Hierarchy:
         if level not in UNITS:
             return self.view(opened, self.named(level) if isinstance(level, str) else None)
         if not any(part.level == "neuron" for part in self.parts):
-            return replace(self.drawn, level=str(level))
+            return replace(folded(self.drawn, []), level=str(level))
         opened |= {p for p in self.parts if p.is_paged and p.level not in UNITS[str(level)]}
         return replace(self.view(opened, level=str(level)), frames=())
 
@@ -582,12 +594,6 @@ class Hierarchy:
             drawn, nodes=tuple(nodes), results=results, level=level, frames=tuple(frames)
         )
 
-    @cached_property
-    def _first(self) -> dict[str, int]:
-        # The first constant of each name.
-        named = [node for node in self.drawn.nodes if node.kind == "constant" and node.label]
-        return {node.label: node.number for node in reversed(named)}
-
     def _with_frame(self, node: Box) -> Box:
         short = node.short or self.label_of.get(node.number, "")
         parent = self._number_of(self.box_of[node.number])
@@ -617,11 +623,9 @@ class Hierarchy:
         if not (neuron := part.neuron) or level != "neuron":
             return box
         output = self.drawn.nodes[nodes[-1]]
-        # Plain numbers may be in the box; if they have a name, all neurons share the first of them.
-        inputs = [self.drawn.nodes[self.place[x]] for x in neuron.inputs]
+        inputs = [self.place[x] for x in neuron.inputs]  # plain numbers may be in the box
         pairs = [
-            (self._first.get(x.label, x.number) if x.kind == "constant" else x.number, w.data)
-            for w, x in zip(neuron.weights, inputs, strict=True)
+            (self.twins.get(i, i), w.data) for w, i in zip(neuron.weights, inputs, strict=True)
         ]
         shown = [pair for pair in pairs if pair[0] not in box.nodes]
         return box._replace(

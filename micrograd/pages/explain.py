@@ -116,20 +116,28 @@ def _graph_data(
 ) -> dict[str, Any]:
     # What the page needs to know about a graph.
     nodes = drawn.nodes
-    boxes, box_of, label_of, opened = boxes_of(drawn, level, words)
+    tree = Hierarchy(drawn)
+    boxes, box_of, label_of, opened = boxes_of(tree, level, words)
     watched = is_called(drawn.values)
     if level is None and not watched and len(opened) == sum(b["kind"] != "outside" for b in boxes):
         # all is in sight: there is nothing to fold
         boxes, box_of, opened = [], [-1] * len(nodes), []
-    texts = [n.short or n.label or label_of.get(i, f"v{i}") for i, n in enumerate(nodes)]
-    labels = distinct(texts, "{} ({})")
+    twins = {i: first for i, first in tree.twins.items() if i != first}
+    texts = {
+        i: node.short or node.label or label_of.get(i, f"v{i}")
+        for i, node in enumerate(nodes)
+        if i not in twins
+    }
+    labels = dict(zip(texts, distinct(list(texts.values()), "{} ({})"), strict=True))
+    labels |= {i: labels[first] for i, first in twins.items()}
     recorded = recorded_rules(loss)
     for rule in recorded["rules"]:
         rule["sign"] = sign(rule["op"])
     return {
         **recorded,
         "kinds": "".join(KINDS[node.kind] for node in nodes),
-        "labels": {i: text for i, text in enumerate(labels) if text != f"v{i}"},
+        "labels": {i: text for i, text in labels.items() if text != f"v{i}"},
+        "twins": twins,  # constants of one name, and the first of them, which is shown
         "paths": {
             i: node.label for i, node in enumerate(nodes) if node.label not in ("", labels[i])
         },
@@ -167,7 +175,7 @@ def _example(words: Mapping[str, str]) -> dict[str, Any]:
 
 
 def boxes_of(
-    drawn: Graph, level: str | int | None, words: Mapping[str, str]
+    tree: Hierarchy, level: str | int | None, words: Mapping[str, str]
 ) -> tuple[list[dict[str, Any]], list[int], dict[int, str], list[int]]:
     """The boxes of a graph, and the innermost box of each node.
 
@@ -178,8 +186,7 @@ def boxes_of(
         shown, the last two are what is before it and after it. Then the index of the innermost box
         of each node, or -1; names for nodes that have none; and the boxes that are open at first.
     """
-    tree = Hierarchy(drawn)
-    label_of = dict(tree.label_of)
+    drawn, label_of = tree.drawn, dict(tree.label_of)
     count = Counter(part.label for part in tree.parts)
     for part in reversed(tree.parts):  # an outer box names its outputs last
         is_layer = part.kind == "call" and part.level and part.has_boxes

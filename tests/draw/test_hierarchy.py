@@ -317,3 +317,13 @@ def test_states_have_the_name_of_the_last_one(opened, tmp_path):
     explain(x).save(tmp_path / "page.html")
     with opened(tmp_path / "page.html") as page:
         assert page.locator("#formula").inner_text().startswith("x = (x3 + a / x3) / 2")
+
+
+def test_plain_inputs_are_shown_once_and_as_numbers(opened, tmp_path):
+    x, n = [2.0, 3.0, -1.0], MLP(3, [4, 4, 1])
+    explain(n(x)).save(tmp_path / "page.html")
+    with opened(tmp_path / "page.html", width=1280, height=800) as page:
+        page.keyboard.press("End")
+        texts = page.locator("#graph text.few").all_text_contents()
+        assert "2, 3, −1" in texts
+        assert "x[0] (2)" not in page.content()

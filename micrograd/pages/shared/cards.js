@@ -357,7 +357,7 @@ export class Stage extends Pane {
         }
         if (element.textContent !== text) element.textContent = text;
         element.classList.toggle("few", Boolean(few));
-        condense(element, free, few ? length / few.length : DIGIT);
+        condense(element, few ? free - 6 : free, few ? length / few.length : DIGIT);
         element.classList.toggle("fresh", state.fresh === key);
       };
       if (card.word) card.word.textContent = state.before ? `${state.before}\u2009→` : "data";

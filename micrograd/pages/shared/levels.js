@@ -9,7 +9,9 @@ export const MOST_AT_ONCE = 25;
 const MOST_IN_A_ROW = 10;
 
 export class Levels {
-  constructor(graph, boxes = [], boxOf = graph.nodes.map(() => -1)) {
+  // `twins` are leaves that are not shown, each with the one that is shown instead.
+  constructor(graph, boxes = [], boxOf = graph.nodes.map(() => -1), twins = {}) {
+    this.twins = twins;
     this.graph = graph;
     this.most = MOST_AT_ONCE; // more cards, or more of them in a row, show the innermost open box alone
     this.boxes = boxes;
@@ -23,7 +25,7 @@ export class Levels {
     });
     this.direct = boxes.map(() => 0); // nodes in each box itself
     this.outside = 0; // nodes in no box
-    for (const j of boxOf) j < 0 ? this.outside++ : this.direct[j]++;
+    for (const [i, j] of boxOf.entries()) if (!(i in twins)) j < 0 ? this.outside++ : this.direct[j]++;
   }
 
   // The boxes around box j, from the inside out, j first.
@@ -135,7 +137,9 @@ export class Levels {
       names = this.outermost(open),
       itemOf = focus < 0 ? names : this.focused(names, focus),
       items = new Map();
+    const {twins} = this;
     itemOf.forEach((name, i) => {
+      if (i in twins) return;
       let item = items.get(name);
       if (!item) items.set(name, (item = {name, nodes: [], outputs: []}));
       item.nodes.push(i);
@@ -149,10 +153,11 @@ export class Levels {
       used = new Set();
     graph.nodes.forEach((node, i) => {
       for (let k = 0; k + 1 < node.length; k++) {
-        const from = itemOf[node[k + 1]],
+        const giver = twins[node[k + 1]] ?? node[k + 1],
+          from = itemOf[giver],
           to = itemOf[i];
         if (from === to) continue;
-        used.add(node[k + 1]);
+        used.add(giver);
         const whole = items.get(to).box !== undefined;
         const key = whole ? `${from}>${to}` : `${from}>${to}>${k}`;
         if (!arrows.has(key))

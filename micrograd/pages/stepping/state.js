@@ -73,7 +73,7 @@ export function loaded(data) {
     allMove: !parameters.length && movable.length > 0,
     first: free.find(i => data.kinds[i] === "p") ?? free[0] ?? -1,
     delta: 0.01, // how far that leaf is said to move
-    levels: paged(new Levels(graph, data.boxes, data.boxOf), data.open),
+    levels: paged(new Levels(graph, data.boxes, data.boxOf, data.twins), data.open),
     initial: new Map(graph.leaves),
     numbers: new Map(graph.leaves),
   };
