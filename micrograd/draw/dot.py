@@ -102,7 +102,8 @@ def draw_dot(
             name of a function or part to open. By default, the first of these that can be read.
         tangents: the tangents of some leaves, as in `jvp`, for a picture of forward mode: tangents
             instead of gradients, and local derivative × tangent of the operand = contribution.
-        parameters: Values that are parameters although no model owns them.
+        parameters: Values that are parameters although no model owns them. If there are none, the
+            leaves that several examples use are.
         highlight: Values whose cards get a yellow frame, for example those that changed; a mapping
             such as {x: {"grad": 1.0}} also tells, in red, what another engine computes.
         done: Values that have passed on their gradient, as in the middle of a backward pass: their

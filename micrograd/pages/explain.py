@@ -73,7 +73,8 @@ def explain(
             fits into 25 cards. Or a depth, or the name of a part: of a function, if the program was
             run by `micrograd.calls`, as in `draw_dot`.
         rankdir: direction of the graph, 'LR' (to the right) or 'TB' (downwards).
-        parameters: leaves that are parameters although no module in `names` owns them.
+        parameters: leaves that are parameters although no module in `names` owns them. If there
+            are none, the leaves that several examples use are.
         language: the language of the page: that of a file in `micrograd/texts/`, or of `texts`.
         texts: a TOML file of your own, whose texts replace those of the page.
 
