@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 from micrograd.engine import Value, topological_order
 
@@ -261,7 +261,7 @@ def _numbers(row: Any) -> tuple[float, ...]:
     return tuple(map(float, entries)) if is_plain else ()
 
 
-def is_model(thing: object) -> bool:
+def is_model(thing: object) -> TypeGuard[Callable[[Any], Any]]:
     """Whether it has parameters(), or the form of the lecture's classes.
 
     `parameters` is looked up on the type, so that the class of a model is not one.
