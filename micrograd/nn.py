@@ -231,27 +231,6 @@ class Sequential(PerExample[Any]):
         return f"Sequential({', '.join(map(repr, self.modules))})"
 
 
-def neurons_of(module: object) -> list[tuple[str, list[Value], Value | None, str]]:
-    """What a drawing shows of each neuron: path in the module, weights, bias, activation."""
-    if isinstance(module, Neuron):
-        return [("", module.w, module.b, module.activation)]
-    if isinstance(module, Layer):
-        named = enumerate(module.neurons)
-        return [(f".neurons[{i}]", *neurons_of(neuron)[0][1:]) for i, neuron in named]
-    if isinstance(module, Linear):
-        rows, bias = enumerate(module.weight.tolist()), module.bias
-        return [(f"[{i}]", row, None if bias is None else bias[i], "linear") for i, row in rows]
-    return []
-
-
-def layers_of(model: Model) -> list[Model]:
-    """The layers of a model in the order in which they run, also those in MLPs and Sequentials."""
-    if isinstance(model, (MLP, Sequential)):
-        parts = model.layers if isinstance(model, MLP) else model.modules
-        return [layer for part in parts for layer in layers_of(part)]
-    return [model]
-
-
 # ---- accuracy and confusion matrix
 
 

@@ -54,7 +54,8 @@ class Optimizer:
     from step to step; each entry is at first 0.0.
 
     Attributes:
-        parameters: pass `model.parameters()`, or `model.named_parameters()` for error messages.
+        parameters: pass `model.parameters()`, or `model.named_parameters()` for error messages, or
+            the model itself.
         lr: learning rate; may be changed between steps.
         weight_decay: how strongly parameters are pulled towards 0.
         steps: number of steps taken.
@@ -357,6 +358,8 @@ class Parameters:
     def __init__(self, given: Given, user: str, at_once: bool = False) -> None:
         found: dict[int, tuple[str, Any]] = {}  # the key is the id
         fix = "pass model.parameters()"
+        if callable(own := getattr(given, "parameters", None)):  # a model
+            given = own()
         several = hasattr(given, "__iter__") and getattr(given, "shape", None) != ()
         for name, p in _pairs(given if several else [given]):
             label = name or getattr(p, "label", "")

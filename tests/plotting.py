@@ -56,6 +56,6 @@ def trained(steps, hidden=(4,), classes=2, model_of=None, names=None, end=True, 
     return history
 
 
-def data_of(page):
+def data_of(page, part="run"):
     text = re.search(r'<script type="application/json" id="data">(.*?)</script>', page)[1]
-    return json.loads(text)["run"]
+    return json.loads(text)[part]

@@ -47,6 +47,7 @@ from micrograd.compiler.update import training_of
 from micrograd.core.pause import is_paused, open_blocks
 from micrograd.core.shapes import Numbers, Table
 from micrograd.core.tracing import Traced
+from micrograd.draw.foreign import check_engine
 from micrograd.engine import Value
 from micrograd.optim import Optimizer
 
@@ -266,6 +267,7 @@ class Compiled:
             self._cache.guard = Guard(self.function, program.parameters)
             return program
         except Exception as error:
+            check_engine("compile", self.function, *(np.zeros(s).tolist() for s in shapes))
             given = ", ".join(
                 " x ".join(map(str, s)) + " numbers" if s else "one number" for s in shapes
             )

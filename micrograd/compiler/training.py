@@ -28,6 +28,7 @@ __all__ = ["fit"]
 LONG = 1.0  # seconds after which a progress bar appears
 STRETCH = 0.05  # seconds of steps between looks at the clock
 MOST = 1024  # steps in a stretch
+NOT_MODEL = "pass a function such as lambda x, y: squared_error(model(x), y)"
 
 
 def fit(
@@ -91,8 +92,8 @@ def fit(
     """
     check_optimizer("fit", optimizer)
     if isinstance(loss, Module):
-        fix = "pass a function such as lambda x, y: squared_error(model(x), y)"
-        raise TypeError(f"fit expects the loss of an example, got a {type(loss).__name__}: {fix}")
+        got = f"got a {type(loss).__name__}"
+        raise TypeError(f"fit expects the loss of an example, {got}: {NOT_MODEL}")
     examples = [plain(X)] if y is None else [plain(X), plain(y)]
     lengths = [len(some) for some in examples]
     if not lengths[0]:
@@ -186,7 +187,8 @@ class _Single:
         self.loss, self.examples, self.optimizer = loss, examples, optimizer
         self.is_compiled = hasattr(loss, "in_one_call")
         is_checked = isinstance(optimizer, Optimizer) and not self.is_compiled
-        self.unused = {id(p) for p in optimizer.parameters} if is_checked else set()
+        given = optimizer.parameters if is_checked else ()
+        self.unused = {id(p) for p in given if isinstance(p, Value)}  # not of another engine
 
     def __call__(self, indices: Any) -> float:
         """Does a step with these examples, or with all; returns the mean loss before it."""
@@ -209,7 +211,7 @@ class _Single:
             try:
                 part = self.loss(*example)
             except TypeError as error:
-                fix = fix_of(label, "")
+                fix = fix_of(label, NOT_MODEL if hasattr(type(self.loss), "parameters") else "")
                 if not fix or fix in str(error):
                     raise
                 raise TypeError(f"{error}: {fix}") from error

@@ -300,15 +300,8 @@ def show_built(names: tasks.Names) -> None:
 def show_network(model: Any, X: Sequence[Sequence[float]], y: Sequence[float]) -> None:
     """Shows the page on which the learner's network goes on learning."""
     from micrograd.losses import squared_error
-    from micrograd.nn import MLP
     from micrograd.pages.playground import playground
 
-    try:
-        layers = [layer.neurons for layer in model.layers]
-        ours = MLP(len(layers[0][0].w), [len(x) for x in layers], activation="tanh", output="tanh")
-        for p, q in zip(ours.parameters(), model.parameters(), strict=True):
-            p.data = float(q.data)
-    except (AttributeError, TypeError, ValueError):
-        return  # a network of the learner's own design: there is nothing to copy
     labels = [1 if label > 0 else -1 for label in y]
-    show(playground(ours, X, labels, loss=squared_error, language=tasks.language()))
+    with suppress(AttributeError, TypeError, ValueError):  # a network of the learner's own design
+        show(playground(model, X, labels, loss=squared_error, language=tasks.language()))

@@ -39,14 +39,13 @@ from micrograd.draw.chain_rule import (
 from micrograd.draw.foreign import as_ours
 from micrograd.draw.formulas import sign
 from micrograd.draw.graph import readable
-from micrograd.draw.names import values_in
+from micrograd.draw.names import is_model, values_in
 from micrograd.draw.network import draw_network
 from micrograd.draw.records import Box, columns
 from micrograd.draw.render import Digraph
 from micrograd.draw.tokens import EDGE, FONT, GRAPH, LEGEND, LIGHT, largest, line
 from micrograd.draw.variables import variables
 from micrograd.engine import Value
-from micrograd.module import Module
 
 EDGES = ("plain", "derivatives", "symbols")
 SIDES = {"LR": ("w", "e"), "TB": ("n", "s")}  # where arrows enter and leave a card
@@ -123,7 +122,7 @@ def draw_dot(
     if (draw := getattr(type(root), "picture", None)) and rankdir in SIDES:  # a compiled function
         picture: Digraph = draw(root, format, rankdir)
         return picture
-    if isinstance(root, Module):
+    if is_model(root):
         return draw_network(root, format=format)
     root, names, tangents, parameters, highlight, done = as_ours(
         computed(root), variables(names), tangents, parameters, highlight, done

@@ -1,17 +1,19 @@
 """Graphs of other engines: anyone's Value, read into Values of ours, which can be drawn.
 
-An object is enough that has its number, its gradient and its operands in one of the attributes of
-`LOOKED_FOR`: a Value of the original micrograd, of the lecture, of microgpt, or a learner's own.
-What it says is kept: its numbers, label, operation and operands. The rest is found out as far as
-possible:
+An object is enough that has its number and its gradient in one of the attributes of `LOOKED_FOR`,
+and its operands there or in any other attribute: a Value of the original micrograd, of the lecture,
+of microgpt, or a learner's own. What it says is kept: its numbers, label, operation and operands.
+The rest is found out as far as possible:
 
     local derivatives   are in `_local_grads`, as in microgpt, or in a similar attribute; or the
-                        node's `_backward` is run alone, with an upstream gradient of 1 and with
-                        notes instead of the gradients of its operands. Otherwise they are unknown.
+                        node's `_backward`, or another function that it keeps, is run alone, with an
+                        upstream gradient of 1 and with notes instead of the gradients of its
+                        operands. Otherwise they are unknown.
     order of operands   A set has none, and `x * x` is in it once. Then `_backward` tells: it gives
                         one contribution for each use, usually in the order of the formula.
-    name of operation   If there is no `_op`, it is the operation of ours that gives the same number
-                        and the same derivatives, if there is just one; else it is '?'.
+    name of operation   If there is no `_op`, or its number is another one (`-` of a sum), it is the
+                        operation of ours that gives the same number and the same derivatives, if
+                        there is just one; else it stays, or is '?'. An exponent is found likewise.
 
 If an operation of the same name gives the same number and the same derivatives here, the copy has
 our rule, so that a page can compute it again. Otherwise it has the numbers of the other engine.
@@ -29,14 +31,15 @@ our rule, so that a page can compute it again. Otherwise it has the numbers of t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from micrograd.core.arithmetic import Number, as_number
 from micrograd.core.errors import FAILURES
-from micrograd.core.node import Own, operations
+from micrograd.core.node import Own, innermost, operations
 from micrograd.core.origin import note
+from micrograd.core.shapes import flat
 from micrograd.derivatives import again, local_derivatives, replayed, shares
 from micrograd.draw.names import Names, Variables, found, is_array, is_model
 from micrograd.engine import Value, topological_order
@@ -65,7 +68,18 @@ def is_foreign(thing: object) -> bool:
     """
     if isinstance(thing, (Value, type)):
         return False
-    return all(attribute(thing, what) for what in ("data", "grad", "operands"))
+    has_numbers = all(attribute(thing, what) for what in ("data", "grad"))
+    return has_numbers and kept(thing, "operands") is not None
+
+
+def check_engine(user: str, function: Callable[..., Any], *numbers: Any) -> None:
+    """Raises a TypeError if a function returns Values of another engine for plain numbers."""
+    modules: list[str] = []
+    with suppress(Exception):  # the caller tells what else may be wrong with the function
+        modules = [type(x).__module__ for x in flat(function(*numbers)) if is_foreign(x)]
+    if modules:
+        fix = "use `from micrograd import Value` in that file; its other classes can stay"
+        raise TypeError(f"{user} needs the Value of micrograd, got one of {modules[0]}: {fix}")
 
 
 def attribute(node: object, what: str) -> str:
@@ -79,13 +93,38 @@ def attribute(node: object, what: str) -> str:
                 fits = hasattr(x, "__len__") and isinstance(x, str) == (what == "op")
             if fits or name in KNOWN:
                 return name
-    return ""
+    several = {} if what != "operands" else {
+        name: len(x) for name, x in _attributes(node).items()
+        if isinstance(x, (list, tuple, set, frozenset)) and all(type(v) is type(node) for v in x)
+    }  # fmt: skip
+    return max(several, key=several.__getitem__, default="")
 
 
-def _kept(node: object, what: str) -> Any:
-    # What a node keeps there, or None.
-    name = attribute(node, what)
-    return getattr(node, name) if name else None
+def _attributes(node: object) -> dict[str, Any]:
+    # All that an instance holds.
+    slots = [name for kind in type(node).__mro__ for name in getattr(kind, "__slots__", ())]
+    found = {name: getattr(node, name) for name in slots if hasattr(node, name)}
+    return found | getattr(node, "__dict__", {})
+
+
+def kept(node: object, what: str) -> Any:
+    """What a node of any engine keeps as its data, grad, ...; None if there is nothing."""
+    if name := attribute(node, what):
+        return getattr(node, name)
+    if what == "operands":  # one in each attribute, such as `left` and `right`
+        return [x for x in _attributes(node).values() if type(x) is type(node)] or None
+    return None
+
+
+def number_of(x: Any) -> Any:
+    """The plain number in a Value of any engine, or a number as it is.
+
+    >>> number_of(Value(2.0)), number_of(3)
+    (2.0, 3)
+    """
+    number = innermost(x)
+    is_node = as_number(number) is NotImplemented and attribute(x, "data")
+    return kept(x, "data") if is_node else number
 
 
 def as_ours(root: Any, *others: object) -> list[Any]:
@@ -152,8 +191,11 @@ def _copies(roots: Sequence[Any]) -> dict[int, Value]:
 def _leaf(node: Any) -> Value:
     if not is_foreign(node) and as_number(node) is not NotImplemented:
         return Value(node)  # a plain number among the operands
-    label, grad = getattr(node, "label", ""), as_number(_kept(node, "grad"))
-    copy = Value(_kept(node, "data"), label=label if isinstance(label, str) else "")
+    label, grad = getattr(node, "label", ""), as_number(kept(node, "grad"))
+    if shape := getattr(kept(node, "data"), "shape", ()):
+        expected = f"expected a number in each {type(node).__name__}, got an array of shape {shape}"
+        raise TypeError(f"{expected}: make it with micrograd.values(), which draws arrays")
+    copy = Value(kept(node, "data"), label=label if isinstance(label, str) else "")
     note(copy, "node", node)  # it knows the calls that made it, and a page shows its text
     copy.grad = 0 if grad is NotImplemented else grad
     return copy
@@ -161,17 +203,19 @@ def _leaf(node: Any) -> Value:
 
 def _edges(node: Any) -> tuple[list[Any], list[Any] | None]:
     # The operands in order, and the local derivatives if they are known.
-    kept, slopes, notes = _kept(node, "operands"), _kept(node, "slopes"), []
-    operands = [] if kept is None else list(kept)  # an array has no truth value
+    given, slopes = kept(node, "operands"), kept(node, "slopes")
+    notes: list[tuple[Any, Number]] = []
+    operands = [] if given is None else list(given)  # an array has no truth value
     if slopes is not None and len(slopes) == len(operands):
         return operands, list(slopes)
-    with suppress(Exception):  # whatever such an engine may raise
-        # the ledger cannot be added to a number, so a `_backward` that calls others fails
-        run = node._backward
-        notes = replayed(node, operands, 1.0, lambda: run(), lambda v: attribute(v, "grad"))
+    known = getattr(node, "_backward", None)
+    for run in [known] if known else filter(callable, _attributes(node).values()):
+        with suppress(Exception):  # whatever such an engine may raise
+            # the ledger cannot be added to a number, so a `_backward` that calls others fails
+            notes = notes or replayed(node, operands, 1.0, run, lambda v: attribute(v, "grad"))
     if not notes:
         return operands, None
-    if isinstance(kept, (set, frozenset)) and {id(v) for v, _ in notes} == {*map(id, operands)}:
+    if isinstance(given, (set, frozenset)) and {id(v) for v, _ in notes} == {*map(id, operands)}:
         return [operand for operand, _ in notes], [contribution for _, contribution in notes]
     places = [*map(id, operands)]
     received = {key: tuple(d for v, d in notes if id(v) == key) for key in places}
@@ -181,9 +225,14 @@ def _edges(node: Any) -> tuple[list[Any], list[Any] | None]:
 
 def _give_rule(copy: Value, node: Any, slopes: list[Any] | None) -> None:
     # Gives a copy its operation and its closure: ours, if just one of ours fits.
-    op = _kept(node, "op") or ""
-    tried = [_twin(name, copy, slopes) for name in _candidates(op, type(node), copy, slopes)]
-    fitting = [twin for twin in tried if twin is not None]
+    op = kept(node, "op") or ""
+    known = {f.__name__.strip("_"): name for name, f in operations.items()}
+    known |= {name.lower(): name for name in operations} | {"pow": "**", "^": "**"}
+    name = known.get(op.strip("_").lower(), op)
+    fitting = _twins([name], copy, slopes)
+    if name in ("", *operations) and not _twins([name], copy, None):  # it says another operation
+        ours = [name for name, f in operations.items() if hasattr(type(node), f.__name__)]
+        fitting = _twins([*ours, *_powers(copy, slopes)], copy, slopes)
     if len(fitting) == 1:
         (twin,) = fitting
         copy._op, copy._chain_rule = twin._op, twin._chain_rule
@@ -191,30 +240,29 @@ def _give_rule(copy: Value, node: Any, slopes: list[Any] | None) -> None:
         copy._op, copy._chain_rule = op or "?", _Slopes(slopes)
 
 
-def _candidates(op: str, kind: type, copy: Value, slopes: list[Any] | None) -> Iterator[str]:
-    # The names of our operations that could be this one.
-    if op:
-        known = {f.__name__.strip("_"): name for name, f in operations.items()}
-        known |= {name.lower(): name for name in operations}
-        yield known.get(op.strip("_").lower(), op)
-        return
-    yield from (name for name, f in operations.items() if hasattr(kind, f.__name__))
-    if slopes and len(copy._prev) == 1 and copy.data and hasattr(kind, "__pow__"):
-        exponent = round(float(slopes[0] * copy._prev[0].data / copy.data), 9)  # n x^(n-1) x / x^n
-        if exponent not in (0.0, 1.0):
-            yield f"**{exponent:g}"
+def _powers(copy: Value, slopes: list[Any] | None) -> list[str]:
+    # The power of its one operand with the exponent that its derivative or its number tells.
+    y, x = copy.data, copy._prev[0].data
+    with suppress(ArithmeticError, ValueError):
+        n = slopes[0] * x / y if slopes else math.log(y) / math.log(x)  # n x^(n-1) x / x^n
+        n = round(float(n), 9)
+        return [f"**{n:g}"] if len(copy._prev) == 1 and n not in (0.0, 1.0) else []
+    return []
 
 
-def _twin(name: str, copy: Value, slopes: list[Any] | None) -> Value | None:
-    # Our operation of this name, if it gives the same number and the same derivatives.
-    with suppress(*FAILURES):
-        twin = again(name, copy._prev)
-        pairs = [(twin.data, copy.data)]
-        if slopes is not None:
-            pairs += zip(local_derivatives(twin), slopes, strict=True)
-        same = all(math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9) for a, b in pairs)
-        return twin if same and twin._prev == copy._prev else None  # no_grad() leaves out operands
-    return None
+def _twins(names: list[str], copy: Value, slopes: list[Any] | None) -> list[Value]:
+    # Our operations of these names that give the same number and the same derivatives.
+    found: list[Value] = []
+    for name in names:
+        with suppress(*FAILURES):
+            twin = again(name, copy._prev)
+            pairs = [(twin.data, copy.data)]
+            if slopes is not None:
+                pairs += zip(local_derivatives(twin), slopes, strict=True)
+            same = all(math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9) for a, b in pairs)
+            if same and twin._prev == copy._prev:  # no_grad() leaves out operands
+                found.append(twin)
+    return found
 
 
 class _Slopes(Own):

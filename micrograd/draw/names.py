@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import cached_property
 from numbers import Real
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 from micrograd.core.origin import origin
 from micrograd.engine import Value, topological_order
@@ -314,7 +314,7 @@ def _are(entries: Iterable[Any], numbers: Sequence[Any]) -> bool:
     return all(isinstance(x, Real) and x == y for x, y in zip(entries, numbers, strict=True))
 
 
-def is_model(thing: object) -> bool:
+def is_model(thing: object) -> TypeGuard[Callable[[Any], Any]]:
     """Whether it has parameters(), or the form of the lecture's classes.
 
     `parameters` is looked up on the type, so that the class of a model is not one.

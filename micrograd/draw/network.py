@@ -1,140 +1,294 @@
-"""The classic picture of a network, with or without the outputs for one example."""
+"""The classic picture of a network, with or without the outputs for one example.
+
+The network may be of classes that its user wrote, such as the lecture's, on any engine's Value: it
+is known by the attributes `layers`, `neurons`, `w` and `b`, and its activations by their numbers.
+"""
 
 from __future__ import annotations
 
+import html
+import math
+import re
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
+from operator import mul
 from typing import Any
 
-from micrograd.core.node import innermost
-from micrograd.core.shapes import Model, Numbers, flat
+from micrograd.core.shapes import Model, Numbers, flat, shape_of
 from micrograd.draw.cards import caption
-from micrograd.draw.formulas import counted, number, sign
+from micrograd.draw.foreign import number_of
+from micrograd.draw.formulas import number, sign
 from micrograd.draw.render import Digraph
 from micrograd.draw.tokens import CAPTION, EDGE, FONT, GRAPH, LEGEND, LIGHT, largest, line, shade
 from micrograd.engine import Value, no_grad
-from micrograd.module import Module
-from micrograd.nn import Activation, Layer, Linear, Neuron, layers_of, neurons_of
+from micrograd.nn import ACTIVATIONS, MLP, Activation, Layer, Linear, Neuron, Sequential
 
 WIDEST = 16  # circles in a column: a larger layer shows this many of its first and last neurons
 SIZE, STEP = 0.5, 0.6  # inches: diameter of a circle, distance between neighbours in a column
 BELOW = 0.55  # inches: from the lowest circle to the title of its column
+WIDE, HIGH = 0.6, 0.17  # inches: the room of a number beside a line
 TEXT = {"shape": "plain", "style": "", "fixedsize": "false", "fontcolor": CAPTION}
+BESIDE = TEXT | {"style": "filled", "fontcolor": LIGHT["ink"], "fontsize": "9"}  # 12 pixels
 SOLID = {"fillcolor": LIGHT["ink"], "fontcolor": LIGHT["panel"]}
+LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+DOTS = "\N{VERTICAL ELLIPSIS}"
+
+Weights = tuple[list[Any], Any, str]  # of a neuron, with its bias or None, and its activation or ''
+Stage = tuple[Model, list[Weights]]  # a layer and its neurons
 
 
 @dataclass
 class _Column:
-    kind: str
+    kind: str  # 'input', an activation, or 'neuron'
     size: int
-    weights: list[list[Value]] = field(default_factory=list)  # one row for each circle
+    weights: list[list[Any]] = field(default_factory=list)  # one row for each circle
+    biases: list[Any] = field(default_factory=list)
     outputs: list[Any] = field(default_factory=list)  # empty if no x is given
+    names: list[str] = field(default_factory=list)  # of the circles; empty if none are given
+    letter: str = ""  # of a size that stands for any
 
     @property
     def heights(self) -> dict[int, float]:
         """The height of each circle that is shown, in steps above the middle."""
         n, half = self.size, WIDEST // 2
         if n <= WIDEST:
-            return {i: (n - 1) / 2 - i for i in range(n)}
+            gap = n > 1 and bool(self.letter)  # above the last one
+            return {i: (n - 1 + gap) / 2 - i - (gap and i == n - 1) for i in range(n)}
         # The gap between the first and the last ones is 3 steps high.
         top = {i: half + 0.5 - i for i in range(half)}
         return top | {n - 1 - i: -height for i, height in top.items()}
 
 
 def draw_network(
-    model: Module, x: Numbers | None = None, format: str = "svg", done: int | None = None
+    model: Model,
+    x: Numbers | None = None,
+    format: str = "svg",
+    done: int | Sequence[str] | None = None,
+    *,
+    numbers: bool = False,
+    names: Sequence[str | Sequence[str]] = (),
 ) -> Digraph:
     """The picture of a network: a column of circles for each layer, and a line for each weight.
 
     Lines are orange for positive weights and blue for negative ones; a larger weight has a wider
-    line. Biases are not shown. If inputs x are given, each circle shows the output of its neuron;
-    the circle of a ReLU neuron is solid if it fired, that is, if its output is above 0. A layer of
-    more than 16 neurons shows the first and the last 8, and how many are left out.
+    line. If inputs x are given, each circle shows the output of its neuron; the circle of a ReLU
+    neuron is solid if it fired, that is, if its output is above 0. A layer of more than 16 neurons
+    shows the first and the last 8, and how many are left out.
 
     Args:
-        model: an MLP, Layer, Neuron or Linear, or a Sequential of these and Activations.
+        model: an MLP, Layer, Neuron or Linear, a Sequential of these and Activations, or a model of
+            classes like the lecture's, with its attributes `layers`, `neurons`, `w` and `b`.
         x: one example, as numbers or Values.
         format: the format for `render` and `pipe`: 'svg', 'png', 'pdf' and more.
         done: how many layers of neurons the forward pass has computed so far, for a picture of each
             stage: the neurons that it computed last have a bold frame, and later ones no output.
+            Or the names of these neurons, if it has computed only some of their layer.
+        numbers: whether weights are written beside their lines, and biases below their circles.
+        names: for each column the names of its circles, or a text with which they begin: "xhy" for
+            inputs x1, x2, ..., hidden neurons h1, ..., outputs y1, ...; ["x_M", "h_J", "y_K"] for
+            x1, x2, ..., x_M, in a picture of networks of any sizes M, J, K.
 
     Raises:
-        ValueError: the model contains another kind of module, or `done` is not a number of its
-            layers.
+        ValueError: the model contains another kind of module, or does more than to call its layers,
+            or another argument does not fit them.
 
     >>> from micrograd.nn import MLP
     >>> draw_network(MLP(2, [3, 1]), x=[0.5, -0.5]).pipe(encoding="utf-8").count("<ellipse")
     6
     """
-    columns = _columns(model, x)
-    if done is not None and (x is None or done not in range(len(columns))):
-        raise ValueError(f"done expects x and 0 to {len(columns) - 1} layers, got {done!r}")
+    columns = _columns(model, x, names)
+    latest = [] if done is None else _latest(columns, x, done)
     heights = [column.heights for column in columns]
-    highest = max(max(each.values()) for each in heights)
-    apart = max(1.6, STEP * highest)  # keeps lines so flat that they miss other circles
+    spans = [max(each.values()) - min(each.values()) + 1 for each in heights]
+    # The number of a line is 1 / (n + 1) of the way from the column with more circles, where n is
+    # the size of the other one: there, no two are at one height.
+    parts = [1 / (b + 1) if a >= b else a / (a + 1) for a, b in pairwise(spans)]
+    most = max(map(min, pairwise(spans))) + 1 if numbers else 0
+    size, step = SIZE + 0.1 * bool(names), STEP + 0.1 * bool(names) + 0.2 * numbers
+    step = max(step, HIGH * most)
+    highest = step * (max(spans) - 1) / 2
+    # keeps lines so flat that they miss other circles
+    apart = max(1.6, highest, (size + WIDE) / 2 * most)
     captions = [LEGEND]
     if any(column.kind == "relu" and column.outputs for column in columns):
         captions.append("solid circles are ReLU neurons that fired: their output is above 0")
     if done is not None:
-        captions.append("bold frames: the layer that the forward pass has computed last")
+        captions.append("bold frames: what the forward pass has computed last")
+    if numbers:
+        captions.append("numbers beside lines are weights, b is the bias of a neuron")
     look = {"style": "filled", "fixedsize": "true", "color": EDGE, "fillcolor": LIGHT["panel"]}
     dot = Digraph(
         format=format,
         engine="neato",  # keeps the given positions
         graph_attr=GRAPH | {"outputorder": "edgesfirst", "label": caption(captions)},
-        node_attr={"shape": "circle", "width": f"{SIZE}", **look, **FONT},
+        node_attr={"shape": "circle", "width": f"{size:g}", **look, **FONT},
         edge_attr={"dir": "none"},
     )
+
+    def add(name: str, label: str, column: float, height: float, **look: str) -> None:
+        dot.node(name, label, **look, pos=f"{column * apart:.2f},{height * step:.2f}!")
+
     strongest = largest(output for column in columns[1:] for output in column.outputs)
     heaviest = largest(w for column in columns for row in column.weights for w in row)
     for c, column in enumerate(columns):
         for i, height in heights[c].items():
-            circle = {"label": "", "pos": f"{c * apart:.2f},{height * STEP:.2f}!"}
-            if column.outputs and (done is None or c <= done):
-                output = innermost(column.outputs[i])
-                circle["label"] = number(output, digits=2)
+            circle, lines = {}, [*map(_as_drawn, column.names[i : i + 1])]
+            if column.outputs and (not latest or c < latest[0][0] or (c, i) in latest):
+                output = column.outputs[i]
+                lines.append(number(output, digits=2))
                 if column.kind != "relu":
                     circle["fillcolor"] = shade(output, strongest)
                 elif output > 0:
                     circle |= SOLID
-            if c == done:
+            if (c, i) in latest:
                 circle |= {"color": LIGHT["ink"], "penwidth": "3"}
-            dot.node(f"c{c}_{i}", **circle)
-            for k in heights[c - 1] if column.weights else ():
-                dot.edge(f"c{c - 1}_{k}", f"c{c}_{i}", **line(column.weights[i][k], heaviest))
-        if len(heights[c]) < column.size:
-            dots = "\N{VERTICAL ELLIPSIS}"
-            more = f"{dots}\\n{column.size - len(heights[c]):,}\\n{dots}"
-            dot.node(f"c{c}_more", more, **TEXT, pos=f"{c * apart:.2f},0!")
-        title = f"{column.size:,} {sign(column.kind)}" if c else counted(column.size, "input")
-        dot.node(f"c{c}", title, **TEXT, pos=f"{c * apart:.2f},{-highest * STEP - BELOW:.2f}!")
+            add(f"c{c}_{i}", f"<{'<BR/>'.join(lines)}>" if lines else "", c, height, **circle)
+            if numbers and c and (bias := column.biases[i]) is not None:
+                below = height - (size + HIGH) / 2 / step
+                add(f"b{c}_{i}", f"b = {number(bias, digits=2)}", c, below, **BESIDE)
+            for k, start in heights[c - 1].items() if c else ():
+                weight = column.weights[i][k]
+                dot.edge(f"c{c - 1}_{k}", f"c{c}_{i}", **line(weight, heaviest))
+                if numbers:
+                    text, place = number(weight, digits=2), start + parts[c - 1] * (height - start)
+                    add(f"w{c}_{i}_{k}", text, c - 1 + parts[c - 1], place, **BESIDE)
+        if spans[c] > len(heights[c]):  # there is a gap
+            left_out = column.size - len(heights[c])
+            more = DOTS if column.letter else rf"{DOTS}\n{left_out:,}\n{DOTS}"
+            add(f"c{c}_more", more, c, 0 if left_out else min(heights[c].values()) + 1, **TEXT)
+        count = column.letter or f"{column.size:,}"
+        ending = "s" * (column.kind in ("input", "neuron") and count != "1")
+        title = f"{count} {sign(column.kind)}{ending}"
+        add(f"c{c}", title, c, (-highest - BELOW - 0.1 * numbers) / step, **TEXT)
     return dot
 
 
-def _columns(model: Module, x: Any) -> list[_Column]:
-    layers = layers_of(model)
-    allowed = all(isinstance(layer, (Neuron, Layer, Linear, Activation)) for layer in layers)
-    if not (allowed and layers and neurons_of(layers[0])):
+def _as_drawn(name: str) -> str:
+    # x1 and x_M with their indices below the line
+    text = re.sub(r"\d+$", lambda digits: digits[0].translate(LOWERED), html.escape(name))
+    return re.sub(r"_(\w+)$", r"<SUB>\1</SUB>", text)
+
+
+def _latest(columns: list[_Column], x: Any, done: int | Sequence[str]) -> list[tuple[int, int]]:
+    # The column and the place of each neuron that was computed last.
+    names = set[str]() if isinstance(done, int) else {*done}
+    places = [(c, i) for c, column in enumerate(columns) for i in range(column.size)]
+    found = [(c, i) for c, i in places if c == done or names & {*columns[c].names[i : i + 1]}]
+    if x is None or len({c for c, _ in found}) != 1 or (names and len(names) != len(found)):
+        known = f"0 to {len(columns) - 1} layers, or the names of neurons of one layer"
+        raise ValueError(f"done expects x and {known}, got {done!r}")
+    return found
+
+
+def _columns(model: Model, x: Any, names: Sequence[Any]) -> list[_Column]:
+    stages = stages_of(model)
+    allowed = all(neurons or isinstance(layer, Activation) for layer, neurons in stages)
+    if not (allowed and stages and stages[0][1]):
         raise ValueError(
-            "draw_network expects an MLP, Layer, Neuron or Linear, or a Sequential of these and "
-            f"Activations that begins with neurons, got {model!r:.60}: pass such a part of it"
+            "draw_network expects an MLP, Layer, Neuron or Linear, a class with their attributes "
+            "(layers, neurons, w, b) that only calls its parts in order, or a Sequential of these "
+            f"and Activations that begins with neurons, got {model!r:.60}: pass such a part of it"
         )
+    columns = [_Column("input", len(stages[0][1][0][0]))]
     if x is not None:
-        x = list(x) if hasattr(x, "__len__") else [x]
+        x = columns[0].outputs = _numbers(x)
+        if len(x) != columns[0].size:
+            raise ValueError(f"the network expects {columns[0].size} inputs, got {len(x)}")
     with no_grad():
-        columns = [
-            _Column(kind, len(neurons), [weights for _, weights, *_ in neurons], outputs)
-            for kind, neurons, outputs in layers_with_outputs(layers, x)
-        ]
-    given = [] if x is None else flat(x)
-    return [_Column("input", len(columns[0].weights[0]), outputs=given), *columns]
+        for kind, neurons, outputs in layers_with_outputs(stages, x):
+            weights, biases = [_numbers(w) for w, *_ in neurons], [b for _, b, _ in neurons]
+            kind = kind or "neuron"
+            columns.append(_Column(kind, len(neurons), weights, _numbers(biases), outputs))
+    if len(names) not in (0, len(columns)):
+        raise ValueError(f"names expects {len(columns)} entries, got {names!r:.60}")
+    for column, given in zip(columns, names, strict=False):
+        if isinstance(given, str):
+            start, _, column.letter = given.partition("_")
+            ends = [*range(1, column.size), f"_{column.letter}" if column.letter else column.size]
+            given = [f"{start}{end}" for end in ends]
+        if len(given) != column.size:
+            raise ValueError(f"names expects a text or {column.size} names, got {given!r:.60}")
+        column.names = given
+    return columns
 
 
-def layers_with_outputs(layers: list[Model], x: Any) -> list[tuple[str, list[Any], list[Any]]]:
+def _numbers(values: object) -> list[Any]:
+    return [number_of(v) for v in flat(values)]
+
+
+# ---- the layers and neurons of a model
+
+
+def stages_of(model: Model) -> list[Stage]:
+    """The layers of a model in the order in which they run, also those in MLPs and Sequentials.
+
+    An Activation has an empty list of neurons, and so has a model of another class that does more
+    than to call its layers in order, with an activation between them or without. A layer of another
+    class is replaced by a function that computes the same with our Values, whatever its engine is.
+    """
+    parts = getattr(model, "layers", None) or getattr(model, "modules", None)
+    neurons: list[Weights] = []
+    if isinstance(parts, (list, tuple)):
+        stages = [stage for part in parts for stage in stages_of(part)]
+        if type(model) in (MLP, Sequential):
+            return stages
+        between = [(Activation(name), neurons) for name in ACTIVATIONS]
+        tried = [stages, *([x for s in stages for x in (s, after)][:-1] for after in between)]
+    else:
+        neurons = _neurons_of(model)
+        if not neurons or neurons[0][-1]:
+            return [(model, neurons)]
+        known = ([(w, b, name) for w, b, _ in neurons] for name in ACTIVATIONS)
+        tried = [[(partial(_outputs, some), some)] for some in known]
+    return next((some for some in tried if _agree(some, model)), [(model, neurons)])
+
+
+def _neurons_of(module: object) -> list[Weights]:
+    # The neurons in a layer, or a single one.
+    if isinstance(module, Linear):
+        rows, bias = enumerate(module.weight.tolist()), module.bias
+        return [(row, None if bias is None else bias[i], "linear") for i, row in rows]
+    neurons = getattr(module, "neurons", [module])
+    if not isinstance(neurons, list) or any(
+        len(shape_of(getattr(n, "w", 0))) != 1 for n in neurons
+    ):
+        return []
+    are_ours = type(module) in (Layer, Neuron) and {*map(type, neurons)} == {Neuron}
+    return [([*n.w], getattr(n, "b", None), n.activation if are_ours else "") for n in neurons]
+
+
+def _outputs(neurons: list[Weights], x: Sequence[Any]) -> list[Any]:
+    sums = (sum(map(mul, x, _numbers(w)), Value(number_of(b) or 0)) for w, b, _ in neurons)
+    return [ACTIVATIONS[kind](s) for s, (*_, kind) in zip(sums, neurons, strict=True)]
+
+
+def _agree(stages: list[Stage], model: Model) -> bool:
+    # Whether they give the outputs of the model, both where the sum of the first neuron is above 0
+    # and where it is below.
+    with suppress(Exception), no_grad():  # a class of one's own may raise anything
+        weights, bias, _ = stages[0][1][0]
+        w, pairs = _numbers(weights), list[tuple[Any, Any]]()
+        for total in (0.5, -0.5):
+            x = [(total - (number_of(bias) or 0)) * wi / sum(map(mul, w, w)) for wi in w]
+            pairs += zip(outputs_of(stages, x), _numbers(model(x)), strict=True)
+        return all(math.isclose(y, z, rel_tol=1e-6, abs_tol=1e-9) for y, z in pairs)
+    return False
+
+
+def outputs_of(stages: list[Stage], x: Any) -> list[Any]:
+    """The outputs of the last layer."""
+    return layers_with_outputs(stages, x)[-1][-1]
+
+
+def layers_with_outputs(stages: list[Stage], x: Any) -> list[tuple[str, list[Weights], list[Any]]]:
     """For each layer of neurons its activation, its neurons and, if x is given, their outputs."""
-    found: list[tuple[str, list[Any], list[Any]]] = []
-    for layer in layers:
+    found: list[tuple[str, list[Weights], list[Any]]] = []
+    for layer, neurons in stages:
         x = None if x is None else layer(x)
-        neurons, outputs = neurons_of(layer), [] if x is None else flat(x)
+        outputs = [] if x is None else _numbers(x)
         if neurons:
             found.append((neurons[0][-1], neurons, outputs))
         elif isinstance(layer, Activation) and found:

@@ -31,6 +31,7 @@ from micrograd.core.pause import is_paused, resumed
 from micrograd.core.shapes import Numbers, flat
 from micrograd.core.tracing import Recording, Traced
 from micrograd.derivatives import again, contributions, is_own_operation, local_derivatives
+from micrograd.draw.foreign import number_of
 from micrograd.engine import Value, topological_order
 from micrograd.optim import SGD, Adam, AdamW, Optimizer
 
@@ -288,7 +289,7 @@ class _Setting(Traced):
 
 def weights_of(parameters: Iterable[Value]) -> list[float]:
     """The numbers of parameters; a ValueError if one is not finite, as when training diverged."""
-    weights = [float(innermost(p.data)) for p in parameters]
+    weights = [float(number_of(p)) for p in parameters]
     if wrong := [w for w in weights if not math.isfinite(w)]:
         fix = "build the model again, and train it with a lower learning rate"
         got = f"got {wrong[0]} in {len(wrong)} of {len(weights)}"

@@ -17,9 +17,11 @@ from typing import Any
 
 from micrograd.core.examples import columns, curve, examples
 from micrograd.core.shapes import Model, Numbers, flat
+from micrograd.draw.foreign import check_engine
+from micrograd.draw.network import Weights, stages_of
 from micrograd.engine import Value, topological_order
 from micrograd.losses import binary_cross_entropy_with_logits, cross_entropy, hinge, squared_error
-from micrograd.nn import ACTIVATIONS, MLP, Layer, Module, Neuron
+from micrograd.nn import ACTIVATIONS, Module
 from micrograd.optim import SGD, Adam, AdamW, Optimizer
 from micrograd.pages.page import Page
 from micrograd.pages.pieces import call_of, piece, recorded_update, state_of, weights_of
@@ -53,7 +55,7 @@ def playground(
     Args:
         model: takes a point [x1, x2] and returns one score, positive for class 1, or one score for
             each class; for a curve it takes [x] and returns one number. By default the page makes a
-            2-8-8-1 network. Neurons can be added only to an MLP.
+            2-8-8-1 network. Neurons can be added only to an MLP, ours or one like the lecture's.
         X: n points, each with two coordinates; by default the page draws two moons. For a curve
             (regression), n numbers or rows of one number.
         y: n labels: 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes. For a curve, the n
@@ -73,11 +75,13 @@ def playground(
     """
     if not (model is None or callable(model)):
         raise TypeError(f"playground expects a model that can be called, got {model!r:.60}")
-    inputs = 1 if X is None and (_sizes(model) or [2])[0] == 1 else columns(X)
-    parameters = [] if model is None else _parameters(model, inputs)
+    layers = [] if model is None else _layers(model)
+    inputs = 1 if X is None and layers and len(layers[0][0][0]) == 1 else columns(X)
+    parameters = [p for layer in layers for w, b, _ in layer for p in (*w, b)]
     shown: dict[str, Any] = {"sizes": [inputs, 8, 8, 1]}
     if model is not None:
-        shown = _model(model, parameters, inputs)
+        parameters = parameters or _parameters(model, inputs)
+        shown = _model(model, layers, parameters, inputs)
     outputs = shown["sizes"][-1] if "sizes" in shown else len(shown["piece"]["outputs"])
     classes = max(outputs, 2)
     if names is not None and len(names) != classes:
@@ -114,17 +118,19 @@ def playground(
     return Page("playground", data, about, 860, title, language, texts)
 
 
-def _model(model: Any, parameters: Sequence[Value], inputs: int) -> dict[str, Any]:
+def _model(
+    model: Any, layers: list[Any], parameters: Sequence[Value], inputs: int
+) -> dict[str, Any]:
     # The model as the page needs it: the sizes of an MLP, else what it computes.
     data: dict[str, Any] = {"weights": weights_of(parameters)}
-    if (sizes := _sizes(model)) is not None:
+    if layers:
+        sizes = [len(layers[0][0][0]), *map(len, layers)]
         if sizes[0] != inputs:
             expected = f"for these X, the page expects a model of {inputs} inputs"
             raise ValueError(f"{expected}, got {sizes[0]}: build it with nin={inputs}")
         if inputs == 1 and sizes[-1] > 1:
             raise ValueError(f"a curve expects a model of 1 output, got {sizes[-1]}")
-        activations = [layer.neurons[0].activation for layer in model.layers]
-        return data | {"sizes": sizes, "activations": activations}
+        return data | {"sizes": sizes, "activations": [layer[0][-1] for layer in layers]}
     named = model.named_parameters() if isinstance(model, Module) else ()
     called = {p: name for name, p in named}
     data["piece"] = piece(lambda *x: model(list(x)), inputs, parameters)
@@ -132,24 +138,25 @@ def _model(model: Any, parameters: Sequence[Value], inputs: int) -> dict[str, An
     return data
 
 
-def _sizes(model: Any) -> list[int] | None:
-    # The layer sizes of an MLP that the page can build itself; None for anything else.
-    if type(model) is not MLP or {type(layer) for layer in model.layers} != {Layer}:
-        return None
-    sizes = [len(model.layers[0].neurons[0].w)]
-    for layer in model.layers:
-        kinds = {(type(n), len(n.w), n.activation) for n in layer.neurons}
-        if kinds != {(Neuron, sizes[-1], layer.neurons[0].activation)}:
-            return None
-        sizes.append(len(layer.neurons))
+def _layers(model: Any) -> list[list[Weights]]:
+    # The layers of an MLP that the page can build itself; none of anything else.
+    layers = [neurons for _, neurons in stages_of(model)]
+    if not (layers and all(layers)):
+        return []
+    sizes = [len(layers[0][0][0]), *map(len, layers)]
+    for n_in, layer in zip(sizes, layers, strict=False):
+        kinds = {(len(w), b is None, kind) for w, b, kind in layer}
+        if not layer[0][-1] or kinds != {(n_in, False, layer[0][-1])}:
+            return []
     count = sum((n_in + 1) * n_out for n_in, n_out in pairwise(sizes))
-    return sizes if count == len(model.parameters()) else None
+    return layers if count == len(model.parameters()) else []
 
 
 def _parameters(model: Any, inputs: int) -> list[Value]:
     # Of a function: the leaves that it uses in every call.
     if isinstance(model, Module):
         return model.parameters()
+    check_engine("playground", model, [0.25, -0.5][:inputs])
     xs = [Value(0.25), Value(-0.5)][:inputs]
     outputs = ([v for v in flat(model(xs)) if isinstance(v, Value)] for _ in range(2))
     first, second = (topological_order(*found) for found in outputs)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba_array
+from numpy.lib.stride_tricks import sliding_window_view
 
 from micrograd.core.shapes import Model, Numbers
 from micrograd.draw.tokens import LIGHT
@@ -55,7 +56,7 @@ def decision_boundary(
         y: n labels: 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes, at most 8.
         names: names of the classes, for the legend; by default the labels, such as -1 and 1.
         true_boundary: points of the line that the model should find, shape (m, 2), drawn dashed.
-        ax: the Axes to draw on; by default on a new figure.
+        ax: the Axes to draw on, whose title stays; by default on a new figure.
         dark: whether a new figure has a dark background.
 
     Raises:
@@ -91,6 +92,10 @@ def draw_boundary(ax: Axes, scene: Scene, scores: Array) -> None:
     for k in range(1, len(scene.names)):
         ahead = scores[..., k] - np.delete(scores, k, axis=-1).max(axis=-1)
         if ahead.min() < 0 < ahead.max():
+            # Where scores are exactly 0 on a region, not on a line, no line follows its edges.
+            zero = ahead == 0
+            nearby = sliding_window_view(np.pad(zero, 1), (3, 3)).sum(axis=(2, 3))
+            ahead = np.ma.masked_where(zero & (nearby > 3), ahead)
             ax.contour(ahead, [0], **place, colors=theme["ink"], linewidths=1.6)
     _draw_points(ax, scene, theme)
 
@@ -114,9 +119,12 @@ def _draw_points(ax: Axes, scene: Scene, theme: Theme) -> None:
         dashed: Any = {"linewidth": 1.4, "dashes": (4, 3), "zorder": 4}
         ax.plot(*scene.line.T, color=theme["ink"], label="true boundary", **dashed)
     longest = max(len(text) for text in ax.get_legend_handles_labels()[1])
-    ax.legend(
-        loc="lower left", bbox_to_anchor=(0, 1), ncols=max(1, 36 // (3 + longest)),
-        labelcolor=theme["ink"], frameon=False, borderaxespad=0.2, borderpad=0.2,
+    above: Any = {"loc": "lower left", "bbox_to_anchor": (0, 1), "frameon": False}
+    above["ncols"] = max(1, 36 // (3 + longest))
+    inside: Any = {"loc": "best", "facecolor": theme["panel"], "edgecolor": theme["soft"]}
+    ax.legend(  # above axes of the user is their title
+        **(above if isinstance(ax.figure, NotebookFigure) else inside),
+        labelcolor=theme["ink"], borderaxespad=0.2, borderpad=0.2,
         handletextpad=0.5, handlelength=1.6, columnspacing=1.2,
     )  # fmt: skip
     style_axes(ax)

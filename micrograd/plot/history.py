@@ -19,9 +19,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from micrograd.core.files import FilePath
 from micrograd.core.shapes import Model, Numbers
 from micrograd.draw.film import animated_gif
-from micrograd.draw.network import layers_with_outputs
+from micrograd.draw.foreign import kept
+from micrograd.draw.network import layers_with_outputs, stages_of
 from micrograd.engine import Value
-from micrograd.nn import accuracy, layers_of, neurons_of
+from micrograd.nn import accuracy
 from micrograd.pages.page import Page
 from micrograd.plot.boundary import draw_boundary, figure_size
 from micrograd.plot.curves import draw_curves
@@ -70,7 +71,7 @@ class History:
 
     Args:
         model: like `predict` in `decision_boundary`. The page also shows its network if it is an
-            MLP, or a Sequential that includes all preprocessing of the inputs.
+            MLP, ours or one like the lecture's, or a Sequential with all preprocessing of inputs.
         X, y, names, true_boundary: as in `decision_boundary`.
         X_validation, y_validation: more points and labels, for the accuracy in validation.
         title: text above the picture.
@@ -91,9 +92,9 @@ class History:
     def __post_init__(self) -> None:
         validation = self.X_validation, self.y_validation
         self.scene = Scene(self.X, self.y, self.names, self.true_boundary, validation)
-        self._stages = layers_of(self.model)
-        self._layers = [neurons for stage in self._stages if (neurons := neurons_of(stage))]
-        if not all(len(after[0][1]) == len(before) for before, after in pairwise(self._layers)):
+        self._stages = stages_of(self.model)
+        self._layers = [neurons for _, neurons in self._stages if neurons]
+        if not all(len(after[0][0]) == len(before) for before, after in pairwise(self._layers)):
             self._layers = []  # a step between two layers changes the width
         self._neurons = sum(map(len, self._layers))
         side = math.isqrt(MAP_BYTES // (MOST_FRAMES * self._neurons)) if self._neurons else 0
@@ -137,8 +138,8 @@ class History:
     def _numbers(self, attribute: str) -> Array:
         # `data` or `grad` of all parameters: each neuron's weights, then its bias or 0.
         neurons = [neuron for layer in self._layers for neuron in layer]
-        parameters = [p for _, weights, bias, _ in neurons for p in (*weights, bias)]
-        return np.array([0.0 if p is None else float(getattr(p, attribute)) for p in parameters])
+        parameters = [p for weights, bias, _ in neurons for p in (*weights, bias)]
+        return np.array([0.0 if p is None else float(kept(p, attribute) or 0) for p in parameters])
 
     def all_frames(self) -> list[Frame]:
         """The kept frames, and one of the current model if it has changed since."""
@@ -230,7 +231,7 @@ class History:
             "grid": plane.shape,
             "scores": _base64(packed, np.int8),
             "units": units,
-            "sizes": [len(layer[0][1]) for layer in self._layers[:1]] + [*map(len, self._layers)],
+            "sizes": [len(layer[0][0]) for layer in self._layers[:1]] + [*map(len, self._layers)],
         }
         if self._map_plane is not None:
             # The outputs of a neuron are divided by their largest absolute value if it is above 1.

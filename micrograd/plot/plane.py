@@ -18,6 +18,8 @@ import numpy as np
 from micrograd.core.examples import examples
 from micrograd.core.node import innermost
 from micrograd.core.shapes import Model, Numbers, flat
+from micrograd.draw.foreign import number_of
+from micrograd.draw.network import outputs_of, stages_of
 from micrograd.engine import Value, no_grad
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -115,7 +117,8 @@ def scores(predict: Model, points: Array, width: int = 1) -> Array:
     """
 
     def one_by_one(some: Array) -> Any:
-        return [flat(predict(point)) for point in some.tolist()]
+        # numbers alone: a graph of another engine would stay alive, and the collector slow
+        return [[*map(number_of, flat(predict(point)))] for point in some.tolist()]
 
     failures = []
     with no_grad():
@@ -126,6 +129,8 @@ def scores(predict: Model, points: Array, width: int = 1) -> Array:
                 failures.append(f"{type(error).__name__}: {error}")
                 continue
             found = _with_values(predict, points, known)
+            if found is None and (stages := stages_of(predict))[0][1]:  # of another engine
+                found = _with_values(partial(outputs_of, stages), points, known)
             if found is None:
                 found = floats(way(points), len(points), width)
             if np.isnan(found).any():
@@ -165,5 +170,5 @@ def floats(results: object, n: int, width: int = 1) -> Array:
     if array.size != n * width or (width > 1 and n > 1 and array.shape[0] != n):
         raise ValueError(f"expected shape ({n}, {width}), got shape {array.shape}")
     if array.dtype == object:  # perhaps Values
-        array = np.array([x.item() if hasattr(x, "item") else x for x in array.flat])
+        array = np.array([x.item() if hasattr(x, "item") else number_of(x) for x in array.flat])
     return array.astype(float).reshape(n, width)

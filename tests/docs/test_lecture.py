@@ -2,10 +2,16 @@
 
 import math
 import random
+import re
 
 import pytest
 from graphviz import Digraph
+from own_classes import classes
+from plotting import X, Y, data_of
+from wrong_engines import RIGHT, class_of
 
+import micrograd
+from micrograd import SGD, draw_dot, draw_network, fit, playground, plot
 from micrograd.engine import Value
 from micrograd.nn import MLP
 
@@ -147,3 +153,101 @@ def test_a_network_learns_four_points():
             p.data += -0.05 * p.grad
     assert loss.data < 0.05
     assert [yout > 0 for yout in ypred] == [True, False, False, True]
+
+
+# ---- its own classes, on our engine and on a learner's
+
+
+class Outside:
+    """As in many articles: neurons are linear, and the MLP applies tanh between its layers."""
+
+    def __init__(self, mlp):
+        self.layers, self.parameters = mlp.layers, mlp.parameters
+        kind = type(self.layers[0].neurons[0])
+        kind.__call__ = lambda n, x: sum((w * z for w, z in zip(n.w, x, strict=True)), n.b)
+
+    def __call__(self, x):
+        for layer in self.layers[:-1]:
+            x = [out.tanh() for out in layer(x)]
+        return self.layers[-1](x)
+
+
+@pytest.fixture(params=["ours", "own"])
+def n(request):
+    random.seed(3)
+    return classes(Value if request.param == "ours" else class_of(RIGHT))(2, [4, 3, 1])
+
+
+def data(v):
+    return float(v.data)
+
+
+def test_the_network_is_drawn_with_its_activations_and_outputs(n):
+    def titles(model):
+        return re.findall(r'label="(\d[^"]*)"', draw_network(model).source)
+
+    assert titles(n) == ["2 inputs", "4 tanh", "3 tanh", "1 tanh"]
+    assert draw_dot(n).source == draw_network(n).source
+    shown = draw_network(n, [0.5, -0.5]).source.replace("\N{MINUS SIGN}", "-")
+    assert f"<{data(n([0.5, -0.5])):.2g}>" in shown
+    assert titles(n.layers[0]) == ["2 inputs", "4 tanh"]
+    assert titles(n.layers[0].neurons[0]) == ["2 inputs", "1 tanh"]
+    with pytest.raises(ValueError, match="expects 2 inputs, got 3"):
+        draw_network(n, [1.0, 2.0, 3.0])
+    assert titles(Outside(n)) == ["2 inputs", "4 tanh", "3 tanh", "1 linear"]
+
+
+def test_a_network_that_does_more_than_to_call_its_layers_is_not_drawn(n):
+    once = type(n).__call__
+    type(n).__call__ = lambda n, x: once(n, x) + x[0]
+    with pytest.raises(ValueError, match="only calls its parts in order"):
+        draw_network(n)
+    assert data_of(plot.animate(n, X, Y).page().html)["sizes"] == []
+
+
+def test_the_boundary_and_a_run_with_its_neurons(n):
+    ax = plot.decision_boundary(n, X, Y)
+    expected = plot.decision_boundary(lambda x: data(n(x)), X, Y)
+    assert abs(ax.images[0].get_array() - expected.images[0].get_array()).max() < 1e-12
+    history = plot.animate(n, X, Y)
+    optimizer = SGD(n, lr=0.1)
+    for _ in range(2):
+        loss = sum((n(x) - (2 * k - 1)) ** 2 for x, k in zip(X, Y, strict=True)) / len(X)
+        optimizer.zero_grad()
+        loss.backward()
+        history.record(loss)
+        optimizer.step()
+    first, second, last = history.all_frames()
+    assert first.training["loss"] > second.training["loss"]
+    assert first.maps.shape[1] == 4 + 3 + 1
+    assert last.weights.tolist() == [data(p) for p in n.parameters()]
+    assert second.gradients.tolist() == [float(p.grad) for p in n.parameters()]
+    assert data_of(history.page().html)["sizes"] == [2, 4, 3, 1]
+
+
+def test_fit_trains_it_one_example_after_the_other(n):
+    losses = fit(lambda x, k: (n(x) - k) ** 2, X, Y, SGD(n, lr=0.1), steps=3)
+    assert losses == sorted(losses, reverse=True)
+    with pytest.raises(TypeError, match=r"pass a function such as lambda x, y: .*model\(x\)"):
+        fit(n, X, Y, SGD(n), steps=1)
+
+
+def test_the_page_trains_its_layers(n):
+    shown = data_of(playground(n, X, Y, optimizer=SGD(n, lr=0.5)).html, "model")
+    assert shown["sizes"] == [2, 4, 3, 1]
+    assert shown["activations"] == ["tanh"] * 3
+    assert shown["weights"] == [data(p) for p in n.parameters()]
+
+
+def test_a_compiled_loss_follows_its_network_and_needs_our_engine(n):
+    loss = micrograd.compile(lambda x, k: (n(x) - k) ** 2)
+    if isinstance(n.layers[0].neurons[0].b, Value):
+        expected = sum((n(x) - k) ** 2 for x, k in zip(X, Y, strict=True)).data / len(X)
+        assert loss(X, Y).data == pytest.approx(expected, rel=1e-12)
+        n.layers[0].neurons.reverse()
+        assert micrograd.compile(n)(X).data == pytest.approx(sum(n(x).data for x in X) / len(X))
+        assert loss(X, Y).data != pytest.approx(expected, rel=1e-3)
+        return
+    for needing in (lambda: loss(X, Y), lambda: playground(Outside(n), X, Y)):
+        with pytest.raises(TypeError, match="use `from micrograd import Value` in that file"):
+            needing()

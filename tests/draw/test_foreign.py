@@ -232,6 +232,46 @@ def test_attributes_of_other_names_are_found(data, grad, operands):
     assert [getattr(v, grad) for v in (a, b, c)] == [3.0, 3.0, 1.0]
 
 
+@pytest.mark.parametrize("operands", ["_childs", "_previous", "parent_nodes"])
+@pytest.mark.parametrize("collected", ["tuple", "list", "set"])
+def test_operands_and_closures_are_found_under_any_name(operands, collected):
+    text = RIGHT.replace("_prev = tuple", f"_prev = {collected}").replace("_backward", "_pass_on")
+    kind = class_of(text.replace("._prev", f".{operands}"))
+    a, b = kind(3.0), kind(2.0)
+    assert arrows(a * b + a, names={"a": a, "b": b})[:2] == [("a", "×"), ("b", "×")]
+    assert rules_in(draw_dot(a * b + a, names={}, edges="derivatives")) == ["2", "3", "1", "1"]
+
+
+def test_an_operand_in_each_attribute():
+    class Pair:
+        def __init__(self, data, left=None, right=None):
+            self.data, self.grad, self.left, self.right = data, 0.0, left, right
+
+    x = Pair(3.0)
+    assert names(Pair(10.0, Pair(9.0, x, x), Pair(1.0))) == ["data 3", "?", "data 1", "?"]
+
+
+@pytest.mark.parametrize("op", ["pow", "**", "^"])
+def test_an_exponent_is_told_by_the_numbers(op):
+    for x in (2.0, -2.0, 0.5):
+        assert names(Original(x).result(x**3, (), op, 3 * x**2))[-1] == "x³"
+    assert names(Silent(8.0, (Silent(2.0),), op))[-1] == "x³"
+    assert names(Silent(8.0, (Silent(2.0), Silent(3.0)), op))[-1] == "x^y"
+
+
+def test_a_sign_that_does_not_fit_the_numbers_is_replaced():
+    for x, y in ((5.0, -2.0), (2.0, 2.0)):
+        assert names(Original(x).result(x + y, (Original(y),), "-", 1, 1))[-1] == "+"
+    assert names(Original(5.0) - Original(2.0))[-1] == "−"
+    assert names(Silent(7.0, (Silent(5.0), Silent(3.0)), "*"))[-1] == "×"  # no sign fits: its own
+
+
+def test_an_engine_of_arrays_is_told_so():
+    numpy = pytest.importorskip("numpy")
+    with pytest.raises(TypeError, match=r"a number in each Original, got an array of shape \(2,\)"):
+        draw_dot(Original(numpy.ones(2)) * Original(numpy.ones(2)))
+
+
 @pytest.mark.parametrize("name", thinned(ENGINES, 4))
 def test_right_engines_are_drawn(name):
     text, _ = ENGINES[name]

@@ -1,45 +1,16 @@
 """Drawings by calls: what the boxes are, and that they are few enough to read."""
 
 import random
-from itertools import pairwise
 
 import pytest
+from own_classes import classes
 from pictures import names
 
 from micrograd import Module, Value, calls, draw_dot, explain, mermaid, topological_order, values
 from micrograd.losses import cross_entropy
 from micrograd.nn import Linear
 
-
-class Neuron:
-    """As in the lecture."""
-
-    def __init__(self, n_in):
-        self.w = [Value(random.uniform(-1, 1)) for _ in range(n_in)]
-        self.b = Value(random.uniform(-1, 1))
-
-    def __call__(self, x):
-        return sum((wi * xi for wi, xi in zip(self.w, x, strict=True)), self.b).tanh()
-
-
-class Layer:
-    def __init__(self, n_in, n_out):
-        self.neurons = [Neuron(n_in) for _ in range(n_out)]
-
-    def __call__(self, x):
-        outs = [n(x) for n in self.neurons]
-        return outs[0] if len(outs) == 1 else outs
-
-
-class MLP:
-    def __init__(self, n_in, n_outs):
-        sizes = [n_in, *n_outs]
-        self.layers = [Layer(*pair) for pair in pairwise(sizes)]
-
-    def __call__(self, x):
-        for layer in self.layers:
-            x = layer(x)
-        return x
+MLP = classes(Value)
 
 
 class Other:

@@ -116,7 +116,7 @@ def test_invalid_parameters_are_refused(optimizer):
     with pytest.raises(ValueError, match=r"once, got parameter 2 \('w'\) also as parameter 0"):
         optimizer([p, Value(1.0), p])
     with pytest.raises(TypeError, match=r"got MLP of .*: pass model.parameters\(\)"):
-        optimizer(MLP(1, [1]))
+        optimizer([MLP(1, [1])])
     with pytest.raises(TypeError, match=r"with data and grad, got 2\.0 as parameter 1"):
         optimizer([p, 2.0])
 

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb, to_rgba
+from matplotlib.figure import Figure
 from plotting import CORNERS, LABELS, POINTS, line, thirds
 
 from micrograd.datasets import blobs
@@ -25,6 +26,26 @@ def boundary(ax):
     lines = [c for c in ax.collections if type(c).__name__ == "QuadContourSet"]
     vertices = [path.vertices for c in lines for path in c.get_paths()]
     return np.concatenate(vertices) if vertices else None
+
+
+def test_axes_of_the_user_keep_their_title_and_its_place():
+    ax = Figure().add_subplot()
+    ax.set_title("after 10 steps")
+    decision_boundary(line, POINTS, LABELS, ax=ax)
+    assert ax.get_title() == "after 10 steps"
+    ax.figure.draw_without_rendering()
+    assert not ax.title.get_window_extent().overlaps(ax.get_legend().get_window_extent())
+
+
+def test_no_line_follows_the_edge_of_a_region_where_no_class_is_ahead():
+    def dead(points):  # no neuron of it fires at x1 + x2 < 0
+        return np.maximum(points.sum(axis=1), 0) * points[:, 0]
+
+    drawn = boundary(decision_boundary(dead, POINTS, LABELS))
+    assert abs(drawn[:, 0]).max() < 0.05
+    assert drawn[:, 1].min() > -0.05
+    on_the_grid = decision_boundary(lambda points: points[:, 0], [[-1, -1], [1, 1]], [0, 1])
+    assert np.ptp(boundary(on_the_grid)[:, 1]) > 2
 
 
 # ---- kinds of `predict`
