@@ -169,7 +169,7 @@ def draw_network(
 def _as_drawn(name: str) -> str:
     # x1 and x_M with their indices below the line
     text = re.sub(r"\d+$", lambda digits: digits[0].translate(LOWERED), html.escape(name))
-    return re.sub(r"_(\w+)$", r"<SUB>\1</SUB>", text)
+    return re.sub(r"_(\w)$", r"<SUB>\1</SUB>", text)
 
 
 def _latest(columns: list[_Column], x: Any, done: int | Sequence[str]) -> list[tuple[int, int]]:
@@ -198,10 +198,9 @@ def _columns(model: Model, x: Any, names: Sequence[Any]) -> list[_Column]:
         if len(x) != columns[0].size:
             raise ValueError(f"the network expects {columns[0].size} inputs, got {len(x)}")
     with no_grad():
-        for kind, neurons, outputs in layers_with_outputs(stages, x):
-            weights, biases = [_numbers(w) for w, *_ in neurons], [b for _, b, _ in neurons]
-            kind = kind or "neuron"
-            columns.append(_Column(kind, len(neurons), weights, _numbers(biases), outputs))
+        for kind, rows, outputs in layers_with_outputs(stages, x):
+            weights, biases = [_numbers(w) for w, *_ in rows], _numbers([b for _, b, _ in rows])
+            columns.append(_Column(kind or "neuron", len(rows), weights, biases, outputs))
     if len(names) not in (0, len(columns)):
         raise ValueError(f"names expects {len(columns)} entries, got {names!r:.60}")
     for column, given in zip(columns, names, strict=False):
@@ -239,8 +238,8 @@ def stages_of(model: Model) -> list[Stage]:
         tried = [stages, *([x for s in stages for x in (s, after)][:-1] for after in between)]
     else:
         neurons = _neurons_of(model)
-        if not neurons or neurons[0][-1]:
-            return [(model, neurons)]
+        if not neurons or neurons[0][-1] or not any(_numbers(neurons[0][0])):
+            return [(model, neurons)]  # of zeros alone, nothing tells the activation
         known = ([(w, b, name) for w, b, _ in neurons] for name in ACTIVATIONS)
         tried = [[(partial(_outputs, some), some)] for some in known]
     return next((some for some in tried if _agree(some, model)), [(model, neurons)])
@@ -272,7 +271,7 @@ def _agree(stages: list[Stage], model: Model) -> bool:
         weights, bias, _ = stages[0][1][0]
         w, pairs = _numbers(weights), list[tuple[Any, Any]]()
         for total in (0.5, -0.5):
-            x = [(total - (number_of(bias) or 0)) * wi / sum(map(mul, w, w)) for wi in w]
+            x = [(total - (number_of(bias) or 0)) * wi / (sum(map(mul, w, w)) or 1) for wi in w]
             pairs += zip(outputs_of(stages, x), _numbers(model(x)), strict=True)
         return all(math.isclose(y, z, rel_tol=1e-6, abs_tol=1e-9) for y, z in pairs)
     return False
