@@ -15,26 +15,8 @@ import {asAddress, fromAddress} from "./learning/link.js";
 import {OPTIMIZERS} from "./learning/optimizers.js";
 import {drawPictures, geometry, network} from "./learning/pictures.js";
 import {say} from "./learning/sentence.js";
-import {
-  addPoint,
-  ask,
-  attention,
-  change,
-  choose,
-  chooseMore,
-  clock,
-  data,
-  experiment,
-  isFixed,
-  oneStep,
-  panels,
-  setExamples,
-  settings,
-  showAgain,
-  showTrain,
-  train,
-  undo,
-} from "./learning/state.js";
+import {addPoint, ask, attention, change, choose, chooseMore, clock, data, experiment} from "./learning/state.js";
+import {isFixed, oneStep, panels, setExamples, settings, showAgain, showTrain, train, undo} from "./learning/state.js";
 import {MEANING} from "./learning/words.js";
 
 // ---- The address
