@@ -385,7 +385,8 @@ def test_a_stack_of_many_is_shown_one_member_at_a_time(shown):
         which.fill("26")
         page.keyboard.press("Enter")
         assert cards(page) != third
-        until(page, "location.hash.includes(`step=${page.transport.at()}&open`)")
+        state = "`step=${page.transport.at()}&open=${[...page.open].join('.')}`"
+        until(page, f"location.hash.includes({state})")
         address, again = page.evaluate("location.hash"), cards(page)
         page.get_by_role("button", name="Whole graph").click()
         assert page.locator(".pager").count() == 0

@@ -5,18 +5,18 @@ import {readAddress} from "../shared/state.js";
 import {numberFrom, unpacked} from "../shared/numbers.js";
 
 const inRange = (low, high) => text => numberFrom(text, low, high);
-const whole = (low, high) => text => (Number.isInteger(Number(text)) ? numberFrom(text, low, high) : undefined);
+const integer = (low, high) => text => (Number.isInteger(Number(text)) ? numberFrom(text, low, high) : undefined);
 const oneOf = list => text => (list.includes(text) ? text : undefined);
 const NUMBERS = {
-  size: whole(2, 400),
+  size: integer(2, 400),
   noise: inRange(0, 1),
   share: inRange(0, 0.9),
-  sample: whole(0, 1e9),
-  seed: whole(0, 1e9),
+  sample: integer(0, 1e9),
+  seed: integer(0, 1e9),
   rate: inRange(0, 1000),
   decay: inRange(0, 1000),
-  batch: whole(1, 1e9),
-  step: whole(0, 1e12),
+  batch: integer(1, 1e9),
+  step: integer(0, 1e12),
 };
 
 // Numbers as text without loss: their bytes in base64, with the letters that addresses allow.
@@ -67,7 +67,7 @@ export function fromAddress(hash, choices, classes) {
   const readers = {
     ...NUMBERS,
     ...Object.fromEntries(Object.entries(choices).map(([name, list]) => [name, oneOf(list)])),
-    net: listOf("-", whole(1, 8), Boolean, 5),
+    net: listOf("-", integer(1, 8), Boolean, 5),
     weights: weightsOf,
     points: listOf("~", point, isPoint, 400),
     names: text => (text.split("~").length === classes ? text.split("~") : undefined),

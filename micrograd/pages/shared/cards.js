@@ -54,11 +54,9 @@ const sizeOf = (lines, letter) => {
 };
 // The old number and the new one, side by side: condensed if they need more room than there is, and
 // never one over the other; if that is not enough, the new one alone.
-function beside(card, changed) {
+function beside(card) {
   const both = [card.word, card.data];
-  card.word.removeAttribute("textLength");
-  if (!changed) return;
-  card.data.removeAttribute("textLength");
+  for (const element of both) element.removeAttribute("textLength");
   const lengths = both.map(element => element.getComputedTextLength());
   const share = (card.width - +card.word.getAttribute("x") - 13) / (lengths[0] + lengths[1]);
   if (share < 0.65) card.word.textContent = "→";
@@ -349,11 +347,12 @@ export class Stage extends Pane {
         element.classList.toggle("fresh", state.fresh === key);
       };
       if (card.word) card.word.textContent = state.before ? `${state.before}\u2009→` : "data";
+      card.word?.removeAttribute("textLength");
       for (const key of ROWS) put(key);
       const strips = ROWS.filter(key => Array.isArray(state[key]));
       const tip = strips.map(key => scaled(key === "back" ? "{{word.back}}" : key, state[key]));
       card.values?.replaceChildren(make("title", {}, tip.join("; ")));
-      if (card.word) beside(card, Boolean(state.before));
+      if (card.word && state.before) beside(card);
       for (const key of ["now", "given", "later", "picked", "wrong"])
         card.group.classList.toggle(key, Boolean(state[key]));
       card.group.setAttribute("aria-label", state.spoken ?? "");
@@ -457,9 +456,8 @@ export class Stage extends Pane {
     copy.querySelector("g").setAttribute("transform", `translate(${MARGIN} ${MARGIN})`);
     const fill = getComputedStyle(this.svg).getPropertyValue("--panel").trim();
     copy.prepend(make("rect", {width, height, fill}));
-    for (const [key, value] of Object.entries({width, height, viewBox: `0 0 ${width} ${height}`}))
+    for (const [key, value] of Object.entries({width, height, viewBox: `0 0 ${width} ${height}`, style: ""}))
       copy.setAttribute(key, value);
-    copy.removeAttribute("style");
     return new XMLSerializer().serializeToString(copy);
   }
 }

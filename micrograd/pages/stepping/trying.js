@@ -16,10 +16,8 @@ const delta = () => setNudging(true, numberFrom($("delta").value));
 listen({value: () => setLeaf(page.picked, numberFrom($("value").value)), delta}, "input");
 listen({value: typeTurn}, "keydown");
 listen({value: showTools}, "blur");
-listenToRate(
-  () => page.rate,
-  rate => (page.rate = rate),
-);
+const setRate = rate => (page.rate = rate);
+listenToRate(() => page.rate, setRate);
 listen({
   less: () => turn(page.picked, -1),
   more: () => turn(page.picked, 1),
@@ -115,11 +113,9 @@ export function showNudge({state, nudge}) {
   const [value, gradient] = [model.numbers.get(picked), state.g[picked]].map(number);
   const values = {leaf, value, result, gradient, move: signed(delta), size: inFormula(delta)};
   const words = filled(`${says} {{nudge.only}}`, values);
-  $("nudged").replaceChildren(
-    bar("{{nudge.predicted}}", shareOf(predicted, longest), signed(predicted), "gradient"),
-    bar("{{nudge.actual}}", shareOf(actual, longest), signed(actual), "ink"),
-    make("p", "", words),
-  );
+  const line = (name, x, kind) => bar(name, shareOf(x, longest), signed(x), kind);
+  const bars = [line("{{nudge.predicted}}", predicted, "gradient"), line("{{nudge.actual}}", actual, "ink")];
+  $("nudged").replaceChildren(...bars, make("p", "", words));
 }
 
 // ---- One step down the gradient
