@@ -67,18 +67,15 @@ function numbersOf(kind, layer, index) {
 
 function neuronTitle(layer, index) {
   if (layer === 0) return filled("{{net.input}}", {name: INPUTS[index] ?? `x${index + 1}`});
-  const isLast = layer === sizes.length - 1;
-  return filled(isLast ? "{{recorded.output}}" : "{{recorded.neuron}}", {layer, n: index + 1});
+  const told = layer === sizes.length - 1 ? "{{recorded.output}}" : "{{recorded.neuron}}";
+  return filled(told, {layer, n: index + 1});
 }
 
 function about(known, most) {
   const shown = pointed || pressed,
     isWeight = hue === "weights";
   if (!known) return "{{recorded.changed}}";
-  if (!shown || shown.layer === 0) {
-    const line = thickest(!isWeight, most);
-    return outputs ? `${line} {{recorded.point}}` : line;
-  }
+  if (!shown?.layer) return thickest(!isWeight, most) + (outputs ? " {{recorded.point}}" : "");
   const own = numbersOf(hue, shown.layer, shown.index).map(x => rough(x, 3)),
     bias = own.pop(),
     neuron = neuronTitle(shown.layer, shown.index);
@@ -159,8 +156,7 @@ listen({"show-weights": showLines("weights"), "show-gradients": showLines("gradi
 if (!run.weights) {
   for (const id of ["inside-head", "network"]) $(id).hidden = true;
   $("inside").hidden = !sizes.length;
-  const large = filled("{{recorded.large}}", {n: sizes[0], sizes: sizes.slice(1).join(", ")});
-  $("about").textContent = sizes.length ? large : "";
+  $("about").textContent = filled("{{recorded.large}}", {n: sizes[0], sizes: sizes.slice(1).join(", ")});
 }
 readTheme(false);
 legend();

@@ -36,7 +36,7 @@ function weightsOf(text) {
   }
 }
 
-// state: {settings, sizes, activation, step, weights, points, names}; a part that is null is left out.
+/** The state in an address; a part that is false or missing is left out. @param {any} state */
 export function asAddress({settings, sizes, activation, step, weights, points, names}) {
   const pointText = ({x, y, label, test}) => `${x}_${y}_${label}${test ? "t" : ""}`;
   return {

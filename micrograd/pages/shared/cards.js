@@ -34,6 +34,7 @@ const LEAST_ROW = 15;
 const LABEL = 33; // room for the words data and grad
 const SCALE = 56; // room for the largest value of a strip
 const DIGIT = 8.3;
+const NEAR = 4; // how far a frame is from its cards where others are near
 export const TURNS = {ArrowUp: 1, ArrowDown: -1, PageUp: 10, PageDown: -10}; // keys of a knob
 
 // As much of the text as there is room for, at so many pixels for a letter: the first words of a list; else a number
@@ -88,8 +89,6 @@ function rounded(x) {
 }
 // The same in words: "grad, at most ±0.02".
 export const scaled = (row, values) => filled("{{values.most}}", {row, x: number(largestOf(values))});
-
-const NEAR = 4; // how far a frame is from its cards where others are near
 
 // Values as bars above and below a line, as the data of a path; of more than there is room for, the largest
 // of some neighbours each.

@@ -168,8 +168,9 @@ function product(a, b) {
 export function plain(pieces) {
   if (typeof pieces === "string") return pieces;
   const text = (piece, k) => {
+    if (typeof piece === "string") return piece;
     if (piece.name) return (k && typeof pieces[k - 1] === "object" ? " × " : "") + piece.name;
-    return piece.sup ? `^${plain(piece.sup)}` : plain(piece.sub ?? piece);
+    return piece.sup ? `^${plain(piece.sup)}` : plain(piece.sub);
   };
   return pieces.map(text).join("");
 }

@@ -20,10 +20,8 @@ export function showFormula() {
   const shown = [graph.root, ...(large || named.length > 6 ? [] : named)].filter(i => !graph.isLeaf(i));
   const lines = shown.map((i, k) => {
     const pieces = write(i, k ? isNamed : j => isNamed(j) && (large || users[j].length > 1));
-    return written(
-      make(k ? "span" : "p", k ? "part" : "whole"),
-      isFormula(i) ? pieces : [...inMath(i), " = ", ...pieces],
-    );
+    const line = make(k ? "span" : "p", k ? "part" : "whole");
+    return written(line, isFormula(i) ? pieces : [...inMath(i), " = ", ...pieces]);
   });
   $("formula").replaceChildren(...lines);
   const leaf = page.picked < 0 ? leaves[0] : page.picked;

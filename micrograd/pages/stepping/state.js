@@ -156,18 +156,16 @@ export function recompute() {
 
 // ---- Changes
 
-export const past = new Past(
-  () => {
-    const {model, mistake, victim, descent, lesson} = page;
-    return {numbers: new Map(model.numbers), state: {model, mistake, victim, descent, lesson}};
-  },
-  ({numbers, state}) => {
-    if (state.model !== page.model) show(state.model);
-    Object.assign(page, state);
-    page.model.numbers = numbers;
-    recompute();
-  },
-);
+const kept = () => {
+  const {model, mistake, victim, descent, lesson} = page;
+  return {numbers: new Map(model.numbers), state: {model, mistake, victim, descent, lesson}};
+};
+export const past = new Past(kept, ({numbers, state}) => {
+  if (state.model !== page.model) show(state.model);
+  Object.assign(page, state);
+  page.model.numbers = numbers;
+  recompute();
+});
 
 export function setLeaf(leaf, value) {
   if (!Number.isFinite(value) || page.model.fixed[leaf]) return;

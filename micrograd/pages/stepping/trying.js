@@ -11,9 +11,9 @@ import {firstFew, movingKind, waiting} from "./words.js";
 
 const MOST_LEAVES = 1000;
 
-listen({leaf: () => pickLeaf(+$("leaf").value)}, "change");
-const delta = () => setNudging(true, numberFrom($("delta").value));
-listen({value: () => setLeaf(page.picked, numberFrom($("value").value)), delta}, "input");
+listen({leaf: ({target}) => pickLeaf(+target.value)}, "change");
+const delta = ({target}) => setNudging(true, numberFrom(target.value));
+listen({value: ({target}) => setLeaf(page.picked, numberFrom(target.value)), delta}, "input");
 listen({value: typeTurn}, "keydown");
 listen({value: showTools}, "blur");
 const setRate = rate => (page.rate = rate);
@@ -155,10 +155,6 @@ export function showDescent() {
   });
   const more = count > rows.length ? filled("{{list.rest}}", {n: counted(count - rows.length)}) : "";
   const inputs = !model.allMove && model.kinds.includes("i") ? " {{step.inputs}}" : "";
-  $("descent").replaceChildren(
-    make("p", "", ...head),
-    make("p", "", `{{step.rule}}${inputs}`),
-    make("table", "", ...lines),
-    make("p", "faint", more),
-  );
+  const rule = make("p", "", `{{step.rule}}${inputs}`);
+  $("descent").replaceChildren(make("p", "", ...head), rule, make("table", "", ...lines), make("p", "faint", more));
 }
