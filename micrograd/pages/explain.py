@@ -38,6 +38,7 @@ from micrograd.texts import texts_of
 LARGEST = 50_000  # nodes
 LARGE = 100  # nodes: fewer are called by their formulas
 UNFOLDED = 400  # cards: the most that are drawn at once, if the reader asks for all
+BESIDE = 12  # cards in an open stack
 KINDS = {"input": "i", "parameter": "p", "constant": "c", "operation": "o", "result": "r"}
 
 
@@ -183,7 +184,7 @@ def boxes_of(
     Returns:
         A list of boxes, each after its parent, with `label`, `kind`, `about` (a short description)
         and `parent`, the index of the box around it or -1; a long stack also has `members`, which
-        are shown one at a time, and `at`, the first to show. If only the inside of a box may be
+        are shown one at a time. If only the inside of a box may be
         shown, the last two are what is before it and after it. Then the index of the innermost box
         of each node, or -1; names for nodes that have none; and the boxes that are open at first.
     """
@@ -217,13 +218,15 @@ def boxes_of(
         parent = part.parent.index if part.parent else -1
         label = told(part.label) if part.kind == "leaves" else part.label
         box = {"label": label, "kind": part.kind, "about": about, "parent": parent}
-        if part.is_paged:
-            inside = [inner.index for inner in part.parts]
-            box |= {"members": inside, "at": inside[0]}
         boxes.append(box)
     for key in ("box.before", "box.after") if level not in LEVELS else ():
         boxes.append({"label": words[key], "kind": "outside", "about": "", "parent": -1})
     opened = tree.opened(level)
     if level in LEVELS and len(tree.view(opened).nodes) > UNFOLDED:
         opened = tree.first_view()
+    for part, box in zip(tree.parts, boxes, strict=False):
+        inside = [inner.index for inner in part.parts if inner.kind != "leaves"]
+        is_crowded = part.kind == "stack" and len(part.members) > BESIDE and len(inside) > 1
+        if part.is_paged or (is_crowded and part not in opened):
+            box["members"] = inside
     return boxes, [box.index for box in tree.box_of], label_of, sorted(box.index for box in opened)

@@ -15,11 +15,7 @@ import {Model} from "./scope/model.js";
 import {headsOf, namesOf} from "./scope/names.js";
 
 const MEANING = JSON.parse("{{lens.*}}");
-const LEAVES = {
-  weight: "{{microscope.leaf.weight}}",
-  input: "{{microscope.leaf.input}}",
-  constant: "{{microscope.leaf.constant}}",
-};
+const LEAVES = JSON.parse("{{microscope.leaf.*}}");
 const WORD_OF = {added: "residual", logits: "logit"}; // names of functions that a word explains
 const MANY = 1000,
   TEXTS = 10,
@@ -46,17 +42,15 @@ export const page = {
   isMixed: false, // the steps had different learning rates, so that a link cannot repeat them
   losses: [],
 };
-const past = new Past(
-  () => ({codes: page.codes, at: page.at, losses: page.losses, isMixed: page.isMixed, saved: model.saved()}),
-  ({saved, ...before}) => {
-    stop();
-    Object.assign(page, before);
-    model.restore(saved);
-    $("changed").replaceChildren();
-    showTyped();
-    refresh();
-  },
-);
+const kept = ({codes, at, losses, isMixed} = page) => ({codes, at, losses, isMixed, saved: model.saved()});
+const past = new Past(kept, ({saved, ...before}) => {
+  stop();
+  Object.assign(page, before);
+  model.restore(saved);
+  $("changed").replaceChildren();
+  showTyped();
+  refresh();
+});
 
 const tokenAt = p => (p ? tokens[page.codes[p - 1]] : tokens[model.end]);
 const isLost = () => !Number.isFinite(model.memory[given.loss]);
@@ -80,9 +74,8 @@ function showNext() {
   const shares = model.probabilities(page.at),
     actual = page.codes[page.at] ?? model.end;
   $("next-title").textContent = filled("{{microscope.next}}", {token: tokenAt(page.at)});
-  const bars = shares.map((share, i) => bar(tokens[i], shareOf(share, 1), percent(share)));
-  bars[actual].classList.add("actual");
-  $("next").replaceChildren(...bars);
+  $("next").replaceChildren(...shares.map((share, i) => bar(tokens[i], shareOf(share, 1), percent(share))));
+  $("next").children[actual].classList.add("actual");
   const best = shares.map((share, i) => [share, tokens[i]]).sort(([a], [b]) => b - a);
   const list = best.slice(0, 3).map(([share, token]) => `${token} ${percent(share)}`);
   $("next").setAttribute("aria-label", filled("{{microscope.bars}}", {list: list.join(", ")}));
@@ -425,13 +418,11 @@ listen({
 });
 listen({text: type}, "input");
 listen({text: () => past.states.at(-1)?.kept.codes === page.codes || past.remember()}, "focus");
-listenToRate(
-  () => model.rate,
-  rate => {
-    page.isMixed ||= model.taken > 0 && rate !== model.rate;
-    model.rate = rate;
-  },
-);
+const setRate = rate => {
+  page.isMixed ||= model.taken > 0 && rate !== model.rate;
+  model.rate = rate;
+};
+listenToRate(() => model.rate, setRate);
 const within = step => () => {
   const cell = document.activeElement;
   const other = step > 0 ? cell?.nextElementSibling : cell?.previousElementSibling;

@@ -15,7 +15,7 @@ from micrograd.core.files import ending_of, show, write_whole
 from micrograd.draw import tokens
 from micrograd.texts import texts_of
 
-TEXT = r"\{\{(\w+\.(?:[\w.]+|\*))\}\}"  # a text, or all that begin so, in a script
+TEXT = r"\{\{(\w+\.[\w.]*[\w*])\}\}"  # a text, or all that begin so, in a script
 SHARED = r"\{\{(head|transport|scripts)\}\}"  # a file of HTML that pages share
 # What joining takes out of a file: a comment that begins a line or ends it, an import, `export`.
 COMMENT = r"^[ ]*(?://.*|/\*[\s\S]*?\*/)\n|[ ]+// .*$"

@@ -15,43 +15,18 @@ import {asAddress, fromAddress} from "./learning/link.js";
 import {OPTIMIZERS} from "./learning/optimizers.js";
 import {drawPictures, geometry, network} from "./learning/pictures.js";
 import {say} from "./learning/sentence.js";
-import {
-  addPoint,
-  ask,
-  attention,
-  change,
-  choose,
-  chooseMore,
-  clock,
-  data,
-  experiment,
-  isFixed,
-  oneStep,
-  panels,
-  setExamples,
-  settings,
-  showAgain,
-  showTrain,
-  train,
-  undo,
-} from "./learning/state.js";
+import {addPoint, ask, attention, change, choose, chooseMore, clock, data, experiment} from "./learning/state.js";
+import {isFixed, oneStep, panels, setExamples, settings, showAgain, showTrain, train, undo} from "./learning/state.js";
 import {MEANING} from "./learning/words.js";
 
 // ---- The address
 
 function keepLink() {
   const {training, sizes, activations, byHand, examples, names} = experiment;
-  writeAddress(() =>
-    asAddress({
-      settings,
-      step: training.steps,
-      sizes: isFixed ? null : sizes,
-      activation: isFixed ? null : activations[0],
-      weights: training.p.length <= 1500 ? training.p : null,
-      points: byHand ? examples : null,
-      names: names === data.names ? null : names,
-    }),
-  );
+  const shape = isFixed ? {} : {sizes, activation: activations[0]};
+  const weights = training.p.length <= 1500 && training.p;
+  const own = {points: byHand && examples, names: names !== data.names && names};
+  writeAddress(() => asAddress({settings, step: training.steps, ...shape, weights, ...own}));
 }
 function begin(link) {
   const known = {
@@ -149,12 +124,11 @@ Object.assign(panels, {draw, controls: showNamed});
 // ---- Keys: left and right step everywhere except in text fields, space plays, Escape closes
 
 const close = () => choose({});
-const stepOr =
-  (by, action) =>
-  ({target}) =>
-    $("arithmetic").contains(target) ? stepOpened(by) : action();
+const isOpened = ({target}) => $("arithmetic").contains(target);
+const back = event => (isOpened(event) ? stepOpened(-1) : undo());
+const forward = event => (isOpened(event) ? stepOpened(1) : oneStep());
 // Up and down: the learning rate to the next of 0.1, 0.2, 0.3, ..., a weight by a tenth.
-listenToKeys({ArrowRight: stepOr(1, oneStep), ArrowLeft: stepOr(-1, undo), " ": train, Escape: close}, event => {
+listenToKeys({ArrowRight: forward, ArrowLeft: back, " ": train, Escape: close}, event => {
   const {target, key} = event;
   const up = {ArrowUp: 1, ArrowDown: -1}[key];
   if (key === "Escape") close();

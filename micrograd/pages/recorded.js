@@ -4,7 +4,7 @@
 // coarser one, and the weights with their gradients, all packed as bytes. The page draws the frame that
 // the slider selects and does not interpolate between frames.
 
-import {$} from "./shared/elements.js";
+import {$, listen} from "./shared/elements.js";
 import {explainWords} from "./shared/glossary.js";
 import {decimals, percent, rough, unpacked} from "./shared/numbers.js";
 import {filled} from "./shared/texts.js";
@@ -67,18 +67,15 @@ function numbersOf(kind, layer, index) {
 
 function neuronTitle(layer, index) {
   if (layer === 0) return filled("{{net.input}}", {name: INPUTS[index] ?? `x${index + 1}`});
-  const isLast = layer === sizes.length - 1;
-  return filled(isLast ? "{{recorded.output}}" : "{{recorded.neuron}}", {layer, n: index + 1});
+  const told = layer === sizes.length - 1 ? "{{recorded.output}}" : "{{recorded.neuron}}";
+  return filled(told, {layer, n: index + 1});
 }
 
 function about(known, most) {
   const shown = pointed || pressed,
     isWeight = hue === "weights";
   if (!known) return "{{recorded.changed}}";
-  if (!shown || shown.layer === 0) {
-    const line = thickest(!isWeight, most);
-    return outputs ? `${line} {{recorded.point}}` : line;
-  }
+  if (!shown?.layer) return thickest(!isWeight, most) + (outputs ? " {{recorded.point}}" : "");
   const own = numbersOf(hue, shown.layer, shown.index).map(x => rough(x, 3)),
     bias = own.pop(),
     neuron = neuronTitle(shown.layer, shown.index);
@@ -114,12 +111,9 @@ function drawCurve(id) {
 
 function draw() {
   const {unit, steps, training} = run,
-    loss = training.loss?.[now] ?? null;
-  const figures = {
-    loss: loss === null ? "{{recorded.unknown}}" : decimals(loss),
-    share: percent(training.accuracy[now]),
-  };
-  const words = filled("{{recorded.says}}", {unit, at: steps[now], last: steps.at(-1), ...figures});
+    known = training.loss?.[now] ?? null;
+  const [loss, share] = [known === null ? "{{recorded.unknown}}" : decimals(known), percent(training.accuracy[now])];
+  const words = filled("{{recorded.says}}", {unit, at: steps[now], last: steps.at(-1), loss, share});
   $("slider").setAttribute("aria-valuetext", words);
   // A screen reader should not announce twelve frames per second.
   $("said").setAttribute("aria-live", transport.isPlaying() ? "off" : "polite");
@@ -140,8 +134,7 @@ function draw() {
 
 const network = makeNetwork($("network"), {
   onNeuron: (layer, index) => {
-    const isSame = pressed && pressed.layer === layer && pressed.index === index;
-    pressed = isSame ? null : {layer, index};
+    pressed = pressed?.layer === layer && pressed.index === index ? null : {layer, index};
     ask();
   },
   onPoint: (layer, index) => {
@@ -155,16 +148,15 @@ $("playback").hidden = false;
 $("page").classList.add("recorded");
 $("truth").hidden = !run.truth.length;
 $("key-test").replaceWith("{{recorded.tested}}");
-for (const name of ["weights", "gradients"])
-  $(`show-${name}`).addEventListener("click", () => {
-    hue = name;
-    ask();
-  });
+const showLines = name => () => {
+  hue = name;
+  ask();
+};
+listen({"show-weights": showLines("weights"), "show-gradients": showLines("gradients")});
 if (!run.weights) {
   for (const id of ["inside-head", "network"]) $(id).hidden = true;
   $("inside").hidden = !sizes.length;
-  const large = filled("{{recorded.large}}", {n: sizes[0], sizes: sizes.slice(1).join(", ")});
-  $("about").textContent = sizes.length ? large : "";
+  $("about").textContent = filled("{{recorded.large}}", {n: sizes[0], sizes: sizes.slice(1).join(", ")});
 }
 readTheme(false);
 legend();

@@ -11,6 +11,9 @@ from random_graphs import SMOOTH, build
 from micrograd import Value, calls, explain, no_grad, topological_order
 from micrograd.core import arithmetic
 from micrograd.core.node import operation, operations
+from micrograd.draw import formulas
+from micrograd.draw.graph import graph
+from micrograd.draw.hierarchy import Hierarchy
 
 HOSTILE = [
     "</script><script>document.title = 'broken'</script>", "<img src=x onerror=alert(1)>", '"', "'",
@@ -317,6 +320,28 @@ def test_a_mistake_that_makes_no_difference_offers_a_graph_where_it_does(shown):
 # ---- levels
 
 
+@pytest.mark.slow
+def test_numbers_and_folded_boxes_look_as_in_drawings(shown):
+    dice = random.Random(3)
+    numbers = [dice.choice([-1, 1]) * 10 ** dice.uniform(-9, 9) for _ in range(300)]
+    numbers += [0.0, -0.0, 1e-4, 9.9995e-5, 9999.5, 0.30000000000000004, 1e300, 5e-324]
+    loss, names = network(6)
+    tree = Hierarchy(graph(loss, names=names))
+    arrows = "open => { const {levels} = page.model; levels.focus = () => -1;"
+    arrows += " return levels.view(new Set(open)).arrows.map(({from, to}) => [from, to]); }"
+    with shown(loss, names) as page:
+        assert page.evaluate("xs => xs.map(number)", numbers) == [*map(formulas.number, numbers)]
+        for _ in range(20):
+            opened = set()
+            for part in tree.parts:
+                if part.parent in {tree.root, *opened} and dice.random() < 0.6:
+                    opened.add(part)
+            drawn = tree.view(opened)
+            expected = {(o, node.name) for node in drawn.nodes for o in node.operands}
+            found = page.evaluate(arrows, [part.index for part in opened])
+            assert {*map(tuple, found)} == expected
+
+
 def test_a_network_opens_as_neurons_that_unfold_down_to_one_scalar(shown):
     loss, names = network()
     with shown(loss, names) as page:
@@ -385,7 +410,8 @@ def test_a_stack_of_many_is_shown_one_member_at_a_time(shown):
         which.fill("26")
         page.keyboard.press("Enter")
         assert cards(page) != third
-        until(page, "location.hash.includes(`step=${page.transport.at()}&open`)")
+        state = "`step=${page.transport.at()}&open=${[...page.open].join('.')}`"
+        until(page, f"location.hash.includes({state})")
         address, again = page.evaluate("location.hash"), cards(page)
         page.get_by_role("button", name="Whole graph").click()
         assert page.locator(".pager").count() == 0

@@ -677,6 +677,19 @@ def test_too_large_a_learning_rate_is_explained(ready, opened):
         assert "step 0" in page.text_content("#figures")
 
 
+def test_a_bias_that_moved_alone_is_told_of(ready, opened):
+    link = "#seed=5&loss=squared error&activation=relu&rate=1000"
+    with opened(ready, hash=link) as page:
+        page.evaluate("page.train(29)")  # no ReLU is alive any more
+        before = page.evaluate("page.numbers()")
+        page.click("#one-step")
+        drawn(page)
+        after, said = page.evaluate("page.numbers()"), page.inner_text("#said")
+        moved = [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a != b]
+        assert moved == [len(after) - 1]  # the last bias
+        assert "The parameter that moved most: L2.n0.b: " in said
+
+
 def test_what_is_said_is_of_this_moment(ready, opened):
     with opened(ready) as page:
         page.hover("[aria-label^='L0.n1']")

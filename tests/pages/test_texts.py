@@ -59,7 +59,7 @@ def test_pages_use_each_text_and_no_others():
     used |= {f"{x.stem}.title" for x in PAGES.glob("*.js")}
     english = texts_of("pages").keys()
     assert used <= english
-    groups = ("box.", *re.findall(r"\{\{(\w+\.)\*\}\}", source))  # {{word.*}}: all that begin so
+    groups = ("box.", *re.findall(r"\{\{(\w+\.[\w.]*)\*\}\}", source))
     named = set(re.findall(r'"(\w+\.[\w.]+)"', source))
     assert {x for x in english - used - named if not x.startswith(groups)} == set()
     assert {x.rpartition(".")[0] for x in texts_of("grade")} == RULES.keys()

@@ -152,14 +152,11 @@ function toldAt({phase, item}, {d, changes}, neuron) {
   }
   const received = changes.filter(({node}) => kinds[node] !== "constant");
   if (!received.length) return [filled("{{opened.none}}", {name: names[k]})];
-  return received.flatMap(({node, local, upstream, share}, n) => [
-    `${n ? "; " : ""}${filled("{{opened.to}}", {name: names[node]})} `,
-    strong(number(local), "local"),
-    " × ",
-    strong(number(upstream), "gradient"),
-    " = ",
-    strong(number(share), "gradient"),
-  ]);
+  return received.flatMap(({node, local, upstream, share}, n) => {
+    const to = `${n ? "; " : ""}${filled("{{opened.to}}", {name: names[node]})} `;
+    const [given, sum] = [upstream, share].map(x => strong(number(x), "gradient"));
+    return [to, strong(number(local), "local"), " × ", given, " = ", sum];
+  });
 }
 
 // Draws it anew the next time, in another size.

@@ -24,11 +24,8 @@ class Assembly {
     const rules = piece.rules.map(rule => this.rule(rule)),
       at = [];
     for (const [k, node] of piece.inputs.entries()) at[node] = inputs[k];
-    piece.nodes.forEach(([rule, ...operands], i) => {
-      if (at[i] !== undefined) return;
-      at[i] =
-        rule < 0 ? this.leaf(Number(piece.leaves[i])) : this.nodes.push([rules[rule], ...operands.map(k => at[k])]) - 1;
-    });
+    const made = ([rule, ...operands]) => this.nodes.push([rules[rule], ...operands.map(k => at[k])]) - 1;
+    piece.nodes.forEach((node, i) => (at[i] ??= node[0] < 0 ? this.leaf(Number(piece.leaves[i])) : made(node)));
     return at;
   }
 
@@ -56,11 +53,9 @@ export function perceptron(sizes, activations, pieces) {
       const weights = values.map(() => graph.leaf()),
         bias = graph.leaf();
       parameters.push(...weights, bias);
-      let total = bias;
-      for (const [k, w] of weights.entries())
-        total = graph.add(pieces.weighted, [total, w, values[k]])[pieces.weighted.outputs[0]];
-      const piece = pieces[activations[layer]];
-      const output = graph.add(piece, [total])[piece.outputs[0]];
+      const result = (piece, inputs) => graph.add(piece, inputs)[piece.outputs[0]];
+      const total = weights.reduce((sum, w, k) => result(pieces.weighted, [sum, w, values[k]]), bias);
+      const output = result(pieces[activations[layer]], [total]);
       return {first, inputs: values, weights, bias, output, begin, end: graph.nodes.length};
     });
     layers.push(neurons);

@@ -7,11 +7,8 @@ const rgb = hex => [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16));
 export const mixed = (a, b, share) => a.map((x, i) => x + (b[i] - x) * share);
 
 // The contrast of two colours, as in draw/tokens.py.
-const luminance = colour =>
-  colour
-    .map(c => c / 255)
-    .map(c => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+const linear = c => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+const luminance = colour => colour.reduce((sum, c, i) => sum + linear(c / 255) * [0.2126, 0.7152, 0.0722][i], 0);
 const contrast = (a, b) => {
   const [darker, lighter] = [luminance(a), luminance(b)].sort((x, y) => x - y);
   return (lighter + 0.05) / (darker + 0.05);
@@ -95,16 +92,11 @@ export function picture(width, height, colour) {
   const canvas = make("canvas", {width, height});
   const context = canvas.getContext("2d"),
     image = context.createImageData(width, height);
-  for (let y = 0; y < height; y++) {
+  for (let y = 0; y < height; y++)
     for (let x = 0; x < width; x++) {
-      const [r, g, b] = colour((height - 1 - y) * width + x),
-        i = 4 * (y * width + x);
-      image.data[i] = r;
-      image.data[i + 1] = g;
-      image.data[i + 2] = b;
-      image.data[i + 3] = 255;
+      const [r, g, b] = colour((height - 1 - y) * width + x);
+      image.data.set([r, g, b, 255], 4 * (y * width + x));
     }
-  }
   context.putImageData(image, 0, 0);
   return canvas;
 }

@@ -18,10 +18,8 @@ function shapeButton(shape) {
   const {data, classes, settings} = experiment;
   const small = make("canvas", {width: 96, height: 72});
   const context = small.getContext("2d");
-  const points =
-    shape === "yours"
-      ? data.examples.map(([x, y, label]) => ({x, y, label}))
-      : samples({shape, size: 60, noise: 0.02, seed: 1, classes});
+  const own = () => data.examples.map(([x, y, label]) => ({x, y, label}));
+  const points = shape === "yours" ? own() : samples({shape, size: 60, noise: 0.02, seed: 1, classes});
   const {low, high} = aroundPoints(points, 4 / 3, shape === "curve");
   for (const {x, y, label} of points.slice(0, 120)) {
     const [across, up] = [(x - low[0]) / (high[0] - low[0]), (y - low[1]) / (high[1] - low[1])];

@@ -88,10 +88,8 @@ $("activation").append(...options(Object.keys(data.pieces).filter(name => name !
 const penalty = x => (x === 0 ? "{{rate.none}}" : String(x));
 $("decay").append(...PENALTIES.map(x => new Option(penalty(x), String(x))));
 
-listenToRate(
-  () => settings.rate,
-  rate => set("rate", rate),
-);
+const setRate = rate => set("rate", rate);
+listenToRate(() => settings.rate, setRate);
 const choices = {
   seed({target}) {
     const seed = numberFrom(target.value, 0);

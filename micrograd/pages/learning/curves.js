@@ -43,10 +43,8 @@ function drawCurves(canvas, {steps, unit, lines, now, top, height}) {
   Object.assign(context, {strokeStyle: theme.hairline, lineWidth: 1, fillStyle: theme.faint, ...right});
   for (const [at, text] of ticks(low, high, 3)) {
     const value = isLog ? 10 ** at : at;
-    trace(
-      context,
-      [box.left, box.right].map(x => [x, y(value)]),
-    );
+    const ends = [box.left, box.right].map(x => [x, y(value)]);
+    trace(context, ends);
     context.fillText(top ? `${Math.round(100 * value)}%` : isLog ? rough(value, 6) : text, box.left - 5, y(value));
   }
   context.textBaseline = "top";
@@ -63,10 +61,8 @@ function drawCurves(canvas, {steps, unit, lines, now, top, height}) {
   }
   const draw = (numbers, strokeStyle, lineWidth) => {
     Object.assign(context, {strokeStyle, lineWidth, lineJoin: "round"});
-    trace(
-      context,
-      numbers.map((n, i) => n !== null && [x(i), y(n)]),
-    );
+    const points = numbers.map((n, i) => n !== null && [x(i), y(n)]);
+    trace(context, points);
   };
   for (const {numbers, colour, dashed} of lines) {
     context.setLineDash(dashed ? [4, 3] : []);

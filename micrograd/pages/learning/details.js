@@ -10,19 +10,8 @@ import {showCurve} from "./curves.js";
 import {OPTIMIZERS} from "./optimizers.js";
 import {pointsOf} from "./pasted.js";
 import {hasScript, scriptOf} from "./script.js";
-import {
-  MOST_POINTS,
-  attention,
-  change,
-  choose,
-  clock,
-  deletePoint,
-  experiment,
-  reveal,
-  setExamples,
-  setWeight,
-  withPoint,
-} from "./state.js";
+import {MOST_POINTS, attention, change, choose, chooseMore, clock, experiment} from "./state.js";
+import {deletePoint, reveal, setExamples, setWeight, withPoint} from "./state.js";
 import {predicted} from "./training.js";
 
 const NUDGE = 0.01;
@@ -94,19 +83,15 @@ export function drawDetails() {
     {training, trained} = experiment,
     focus = document.activeElement ?? document.body;
   const held = panel.contains(focus) ? focus.getAttribute("aria-label") : null;
-  let parts;
   if (chosen.kind === "table" && clock.isRunning() && ++drawn % 10) return;
-  if (chosen.kind === "slice") parts = sliceDetail();
-  else if (chosen.kind === "csv" && panel.dataset.shown === "csv")
-    return; // somebody types
-  else if (chosen.kind === "csv") parts = pasteDetail();
-  else if (chosen.kind === "script") parts = scriptDetail(chosen.script);
-  else if (chosen.kind === "weight" && trained.length) parts = weightDetail(chosen.weight);
-  else if (chosen.kind === "table" && trained.length) parts = tableDetail();
-  else if (chosen.point !== undefined) parts = pointDetail(chosen.point);
-  else if (panel.dataset.shown === String(training.p.length)) return;
-  else parts = introduction();
-  panel.dataset.shown = chosen.kind === "csv" ? "csv" : chosen.kind ? "" : training.p.length;
+  const shown = chosen.kind === "csv" ? "csv" : chosen.kind ? "" : String(training.p.length);
+  const detail =
+    {slice: sliceDetail, csv: pasteDetail, script: scriptDetail}[chosen.kind] ??
+    (trained.length ? {weight: weightDetail, table: tableDetail}[chosen.kind] : null) ??
+    (chosen.point === undefined ? introduction : pointDetail);
+  if (panel.dataset.shown === shown && (detail === pasteDetail || detail === introduction)) return; // somebody reads it
+  const parts = detail(chosen);
+  panel.dataset.shown = shown;
   if (held && focus.matches("input, select") && clock.isRunning()) return; // somebody types
   const top = panel.querySelector(".scroll")?.scrollTop ?? 0;
   panel.replaceChildren(...parts);
@@ -120,8 +105,8 @@ export function drawDetails() {
 function introduction() {
   const step = (name, kind, text, values = {}) => make("li", "", strong(`${name} `, kind), ...sentence(text, values));
   const inputs = INPUTS.slice(0, experiment.isCurve ? 1 : 2).join(", ");
-  const last = button("{{how.last}}", () => choose({...attention.chosen, kind: "slice", slice: true}));
-  const all = button("{{how.all}}", () => choose({...attention.chosen, kind: "table", table: true}));
+  const last = button("{{how.last}}", () => chooseMore({kind: "slice", slice: true}));
+  const all = button("{{how.all}}", () => chooseMore({kind: "table", table: true}));
   const steps = [
     step("{{how.forward.name}}", "", "{{how.forward}}", {inputs}),
     step("{{how.backward.name}}", "gradient", "{{how.backward}}", {n: experiment.training.p.length}),
@@ -140,7 +125,7 @@ function tableDetail() {
   const rows = model.parameters.map((_, weight) => {
     const figures = training.nextOf(weight, settingsOfStep),
       name = experiment.weightName(weight);
-    const pick = button(name, () => choose({...attention.chosen, kind: "weight", weight}), name);
+    const pick = button(name, () => chooseMore({kind: "weight", weight}), name);
     const magenta = ["g", ...memory].map(figure => make("span", "gradient", number(figures[figure])));
     return row([pick, number(figures.w), ...magenta, number(figures.next)]);
   });
@@ -158,10 +143,8 @@ function sliceDetail() {
   return [top, figure, make("p", "faint", "{{slice.about}}")];
 }
 function drawSlice() {
-  const steps = SHARES,
-    main = experiment.alongStep(SHARES);
-  const now = SHARES.indexOf(1); // where the step ended
-  showCurve("slice", {steps, unit: "{{slice.unit}}", main, other: null, now, height: 130, both: ""});
+  const about = {steps: SHARES, unit: "{{slice.unit}}", other: null, height: 130, both: ""};
+  showCurve("slice", {...about, main: experiment.alongStep(SHARES), now: SHARES.indexOf(1)}); // there the step ended
 }
 
 // Points from a table, one in each line.
@@ -183,7 +166,7 @@ function pasteDetail() {
 }
 
 // The whole experiment as a script, to take away. (A frame of a notebook has no other way to copy.)
-function scriptDetail(script) {
+function scriptDetail({script}) {
   const top = head(filled("{{script.name}}", {package: script}));
   if (!hasScript(experiment)) return [top, paragraph("{{script.none}}")];
   const area = make("textarea", {readonly: "", spellcheck: "false", "aria-label": "{{script.code}}"});
@@ -195,7 +178,7 @@ function scriptDetail(script) {
   return [top, make("div", "row", make("span", "faint", "{{script.about}}"), copy), area];
 }
 
-function weightDetail(at) {
+function weightDetail({weight: at}) {
   const {training, settings, settingsOfStep, trained, isFixed} = experiment;
   const {optimizer} = settings;
   training.backward(trained);
@@ -218,15 +201,12 @@ function weightDetail(at) {
   ];
 }
 
-function pointDetail(point) {
+function pointDetail({point}) {
   const {training, names, loss, isFixed, isCurve} = experiment;
   const {x, y, label, test} = experiment.examples[point];
   const own = training.program.measure[label](training.p, x, y, training.scores);
   const guess = predicted(training.scores, loss.threshold);
-  const options = names.map((name, k) => {
-    const text = filled("{{plane.class}}", {name});
-    return new Option(text, k, k === label, k === label);
-  });
+  const options = names.map((name, k) => new Option(filled("{{plane.class}}", {name}), k, k === label, k === label));
   const change = ({target}) => changePoint(point, {label: +target.value});
   const fields = [
     field("x1", x, number => changePoint(point, {x: number}), "x₁"),
@@ -242,12 +222,7 @@ function pointDetail(point) {
     y: strong(number(y)),
   };
   const usual = training.scores.length > 1 ? "{{point.says.many}}" : "{{point.says}}";
-  const told = isCurve ? "{{point.says.curve}}" : usual;
-  const neurons = [paragraph("{{point.neurons}}"), make("p", "faint", "{{point.press}}")];
-  return [
-    head(test ? "{{point.test}}" : "{{point.training}}"),
-    make("div", "row", ...fields),
-    paragraph(told, says),
-    ...(isFixed ? [] : neurons),
-  ];
+  const told = paragraph(isCurve ? "{{point.says.curve}}" : usual, says);
+  const neurons = isFixed ? [] : [paragraph("{{point.neurons}}"), make("p", "faint", "{{point.press}}")];
+  return [head(test ? "{{point.test}}" : "{{point.training}}"), make("div", "row", ...fields), told, ...neurons];
 }

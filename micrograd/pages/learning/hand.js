@@ -18,13 +18,9 @@ const place = event => {
   return [event.clientX - area.left, event.clientY - area.top];
 };
 const nearest = (left, top, reach) => {
-  let best = -1,
-    least = reach;
-  experiment.examples.forEach(({x, y}, i) => {
-    const distance = Math.hypot(geometry().across(x) - left, geometry().up(y) - top);
-    if (distance < least) [best, least] = [i, distance];
-  });
-  return best;
+  const {across, up} = geometry();
+  const distances = experiment.examples.map(({x, y}) => Math.hypot(across(x) - left, up(y) - top));
+  return distances.indexOf(Math.min(...distances.filter(distance => distance < reach)));
 };
 
 boundary.addEventListener("pointerdown", event => {
@@ -34,13 +30,7 @@ boundary.addEventListener("pointerdown", event => {
   held = {left, top, point: nearest(left, top, reach), isMoving: false};
 });
 // A finger on a point drags it; elsewhere it scrolls the page.
-boundary.addEventListener(
-  "touchmove",
-  event => {
-    if (held && held.point >= 0) event.preventDefault();
-  },
-  {passive: false},
-);
+boundary.addEventListener("touchmove", event => held?.point >= 0 && event.preventDefault(), {passive: false});
 boundary.addEventListener("pointermove", event => {
   if (!geometry()) return;
   const [left, top] = place(event);
@@ -56,9 +46,7 @@ boundary.addEventListener("pointermove", event => {
   }
   movePoint(held.point, ...geometry().at(left, top).map(shortened));
 });
-boundary.addEventListener("pointercancel", () => {
-  held = null;
-});
+boundary.addEventListener("pointercancel", () => (held = null));
 boundary.addEventListener("pointerup", event => {
   if (!held) return;
   const {point, isMoving} = held,
@@ -69,6 +57,4 @@ boundary.addEventListener("pointerup", event => {
   else if (point >= 0) choose({kind: "point", point});
   else if (!hasMoved && geometry().isInside(left, top)) addPoint(...geometry().at(left, top).map(shortened));
 });
-boundary.addEventListener("keydown", event => {
-  if (event.key === "Delete") deletePoint();
-});
+boundary.addEventListener("keydown", ({key}) => key === "Delete" && deletePoint());

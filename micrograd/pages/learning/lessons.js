@@ -59,13 +59,6 @@ let before = null; // what there was before the lesson
 let lesson = "",
   asked = 0; // the question
 
-// The experiment is another one.
-function showOther() {
-  clock.pause();
-  attention.chosen = {};
-  showAgain();
-}
-
 const told = part => TOLD[`${lesson}.${asked + 1}.${part}`] ?? TOLD[`${lesson}.${part}`];
 const figures = () => {
   const {curves, training, settings} = experiment;
@@ -74,91 +67,71 @@ const figures = () => {
   const targets = experiment.loss.targets.map(number).join(" {{lesson.or}} ");
   return {loss, test, share, w, rate: settings.rate, targets};
 };
-const trainFor = count => {
+const trainFor = (count = 0) => {
   for (let i = 0; i < count; i++) experiment.step();
 };
-// The page shows only what a lesson needs.
-function showTeaching(isOn) {
-  attention.isTaught = isOn;
-  $("page").classList.toggle("teaching", isOn);
-}
-function wait(isAsking) {
-  attention.asking = isAsking;
+// The page shows another experiment, and only what the lesson needs; what waits for an answer cannot be used.
+function teach(parts, isAsking = false) {
+  Object.assign(attention, {isTaught: parts.length > 0, asking: isAsking, chosen: {}});
   for (const id of GROUND) $(id).inert = isAsking;
+  $("page").classList.toggle("teaching", attention.isTaught);
+  $("lesson").replaceChildren(...parts);
+  $("lesson").hidden = !attention.isTaught;
+  $("sentence").hidden = attention.isTaught;
+  clock.pause();
+  showAgain();
 }
+const headed = (...parts) => {
+  const title = filled("{{lesson.at}}", {title: TOLD[`${lesson}.title`], n: asked + 1, of: LESSONS[lesson].length});
+  return [make("div", "row", make("h2", "", title), button("×", leaveLesson, "{{lesson.leave}}")), ...parts];
+};
 
-function askNext() {
-  const {state, trained = 0} = LESSONS[lesson][asked];
+function askOne(question) {
+  asked = question;
+  const {state, trained} = LESSONS[lesson][asked];
   experiment.begin({settings: {}, ...state}, true);
   trainFor(trained);
-  wait(true);
-  const from = figures();
-  experiment.training.backward(experiment.trained);
-  from.g = number(experiment.training.G[0]);
-  from.move = number(Math.abs(experiment.settings.rate * experiment.training.G[0]));
+  const {training, settings} = experiment;
+  training.backward(experiment.trained);
+  const [g] = training.G;
+  const from = {...figures(), g: number(g), move: number(Math.abs(settings.rate * g))};
   const answers = ["a", "b", "c"].map(name => button(filled(told(name), from), () => takeAnswer(name, from)));
-  showLesson(make("p", "", filled(told("ask"), from)), make("div", "row", ...answers));
+  teach(headed(make("p", "", filled(told("ask"), from)), make("div", "row", ...answers)), true);
   if (asked) answers[0].focus();
-  showOther();
 }
 function takeAnswer(name, from) {
-  const step = LESSONS[lesson][asked],
+  const {rate, weights, train, right} = LESSONS[lesson][asked],
     {settings, training} = experiment;
-  if (step.rate) settings.rate = step.rate;
-  if (step.weights) training.p.set(step.weights);
-  trainFor(step.train ?? 0);
+  if (rate) settings.rate = rate;
+  if (weights) training.p.set(weights);
+  trainFor(train);
   experiment.note();
-  wait(false);
   const to = Object.fromEntries(Object.entries(figures()).map(([key, said]) => [`${key}2`, said]));
-  const verdict =
-    name === step.right
-      ? strong("{{lesson.right}}")
-      : strong(filled("{{lesson.wrong}}", {answer: filled(told(step.right), from)}), "wrong");
+  const answer = filled(told(right), from);
+  const verdict = name === right ? strong("{{lesson.right}}") : strong(filled("{{lesson.wrong}}", {answer}), "wrong");
   const isLast = asked === LESSONS[lesson].length - 1;
-  const next = isLast ? button("{{lesson.end}}", leaveLesson) : button("{{lesson.next}}", goOn);
+  const next = isLast ? button("{{lesson.end}}", leaveLesson) : button("{{lesson.next}}", () => askOne(asked + 1));
   next.className = "main";
   const following = TITLES[TITLES.indexOf(lesson) + 1];
   const others = isLast && following ? [button("{{lesson.following}}", () => startLesson(following))] : [];
-  showLesson(
-    make("p", "", filled(told("ask"), from)),
-    make("p", "", filled("{{lesson.predicted}} ", {answer: filled(told(name), from)}), verdict),
-    make("p", "", filled(told("why"), {...from, ...to})),
-    make("div", "row", next, ...others),
-  );
-  showOther();
+  const said = filled("{{lesson.predicted}} ", {answer: filled(told(name), from)});
+  const texts = [[filled(told("ask"), from)], [said, verdict], [filled(told("why"), {...from, ...to})]];
+  teach(headed(...texts.map(parts => make("p", "", ...parts)), make("div", "row", next, ...others)));
   next.focus();
-}
-function goOn() {
-  asked++;
-  askNext();
-}
-function showLesson(...parts) {
-  const title = filled("{{lesson.at}}", {title: TOLD[`${lesson}.title`], n: asked + 1, of: LESSONS[lesson].length});
-  const top = make("div", "row", make("h2", "", title), button("×", leaveLesson, "{{lesson.leave}}"));
-  $("lesson").replaceChildren(top, ...parts);
-  $("lesson").hidden = false;
-  showTeaching(true);
-  $("sentence").hidden = true;
 }
 // Back to what there was before the lesson.
 export function leaveLesson() {
   if (!before) return;
-  $("lesson").hidden = true;
-  showTeaching(false);
-  $("sentence").hidden = false;
   $("lessons").value = "";
-  wait(false);
   experiment.past.states = before.states;
   experiment.restore(before.kept);
   before = null;
-  showOther();
+  teach([]);
 }
-
 function startLesson(name) {
   before ??= {kept: experiment.kept(), states: experiment.past.states};
   $("lessons").value = lesson = name;
-  asked = 0;
-  askNext();
+  askOne(0);
 }
 
 $("lessons").append(...TITLES.map(name => new Option(TOLD[`${name}.title`], name)));

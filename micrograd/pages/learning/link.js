@@ -4,31 +4,28 @@
 import {readAddress} from "../shared/state.js";
 import {numberFrom, unpacked} from "../shared/numbers.js";
 
-const inRange =
-  (low, high, whole = false) =>
-  text => {
-    const x = numberFrom(text, low, high);
-    return !whole || Number.isInteger(x) ? x : undefined;
-  };
+const inRange = (low, high) => text => numberFrom(text, low, high);
+const integer = (low, high) => text => (Number.isInteger(Number(text)) ? numberFrom(text, low, high) : undefined);
 const oneOf = list => text => (list.includes(text) ? text : undefined);
 const NUMBERS = {
-  size: inRange(2, 400, true),
+  size: integer(2, 400),
   noise: inRange(0, 1),
   share: inRange(0, 0.9),
-  sample: inRange(0, 1e9, true),
-  seed: inRange(0, 1e9, true),
+  sample: integer(0, 1e9),
+  seed: integer(0, 1e9),
   rate: inRange(0, 1000),
   decay: inRange(0, 1000),
-  batch: inRange(1, 1e9, true),
-  step: inRange(0, 1e12, true),
+  batch: integer(1, 1e9),
+  step: integer(0, 1e12),
 };
 
 // Numbers as text without loss: their bytes in base64, with the letters that addresses allow.
 function packed(numbers) {
   const bytes = new Uint8Array(Float64Array.from(numbers).buffer);
-  let text = "";
-  for (const byte of bytes) text += String.fromCharCode(byte);
-  return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replaceAll("=", "");
 }
 function weightsOf(text) {
   try {
@@ -39,7 +36,7 @@ function weightsOf(text) {
   }
 }
 
-// state: {settings, sizes, activation, step, weights, points, names}; a part that is null is left out.
+/** The state in an address; a part that is false or missing is left out. @param {any} state */
 export function asAddress({settings, sizes, activation, step, weights, points, names}) {
   const pointText = ({x, y, label, test}) => `${x}_${y}_${label}${test ? "t" : ""}`;
   return {
@@ -70,7 +67,7 @@ export function fromAddress(hash, choices, classes) {
   const readers = {
     ...NUMBERS,
     ...Object.fromEntries(Object.entries(choices).map(([name, list]) => [name, oneOf(list)])),
-    net: listOf("-", inRange(1, 8, true), Boolean, 5),
+    net: listOf("-", integer(1, 8), Boolean, 5),
     weights: weightsOf,
     points: listOf("~", point, isPoint, 400),
     names: text => (text.split("~").length === classes ? text.split("~") : undefined),

@@ -40,10 +40,8 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
     };
     const change = (n, by, text, disabled, told) => {
       const title = filled(told, {n});
-      return Object.assign(
-        button(text, () => onSize(n, by), title),
-        {title, disabled},
-      );
+      const made = button(text, () => onSize(n, by), title);
+      return Object.assign(made, {title, disabled});
     };
     const head = (size, n) => {
       if (n === 0) return ["{{net.inputs}}"];
@@ -174,16 +172,11 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
     drawing.setAttribute("aria-label", words + (most > 0 ? thickest(isGradient, most) : "{{net.nothing}}"));
   }
 
-  const bend = ({from: [x1, y1], to: [x2, y2]}) => {
-    const middle = (x1 + x2) / 2;
-    return `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`;
-  };
+  const bend = ({from: [a, b], to: [c, d]}) => `M${a} ${b}C${(a + c) / 2} ${b} ${(a + c) / 2} ${d} ${c} ${d}`;
 
-  return {
-    draw,
-    middle: (layer, index, input) => {
-      const line = lines.find(l => isSame(l, {layer, index, input}));
-      return [0, 1].map(k => (line.from[k] + line.to[k]) / 2);
-    },
+  const middle = (layer, index, input) => {
+    const {from, to} = lines.find(line => isSame(line, {layer, index, input}));
+    return [0, 1].map(k => (from[k] + to[k]) / 2);
   };
+  return {draw, middle};
 }

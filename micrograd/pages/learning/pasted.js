@@ -23,10 +23,8 @@ function classesOf(labels) {
 export function pointsOf(text, names, most, widths) {
   const separator = RegExp(`[${/[;\t]/.test(text) ? ";\t" : ","}](?=(?:[^"]*"[^"]*")*[^"]*$)`); // not in quotes
   const bare = cell => cell.trim().replace(/^"\s*(.*?)\s*"$/, "$1");
-  const rows = text
-    .split(/\r?\n/)
-    .map((line, i) => ({line: i + 1, cells: line.split(separator).map(bare)}))
-    .filter(({cells}) => cells.join(""));
+  const lines = text.split(/\r?\n/).map((line, i) => ({line: i + 1, cells: line.split(separator).map(bare)}));
+  const rows = lines.filter(({cells}) => cells.join(""));
   if (rows.length && rows[0].cells.length > 1 && rows[0].cells.slice(0, 2).every(isName)) rows.shift();
   if (!rows.length || rows.length > most) return {error: filled("{{csv.many}}", {n: rows.length, most})};
   const points = [],

@@ -33,28 +33,18 @@ export function refined(coarse, width, height) {
 // A surface for each class, above 0 where that class leads; for two classes, one surface is enough.
 function leads(surfaces) {
   if (surfaces.length === 1) return surfaces;
-  return surfaces.map((own, k) =>
-    own.map((z, i) => {
-      const others = surfaces.map((other, j) => (j === k ? -Infinity : other[i]));
-      return z - Math.max(...others);
-    }),
-  );
+  const best = (i, but) => Math.max(...surfaces.map((other, j) => (j === but ? -Infinity : other[i])));
+  return surfaces.map((own, k) => own.map((z, i) => z - best(i, k)));
 }
 
 // The leading class and its lead over the next in probability: 0 on the boundary, 1 if certain.
 function leading(surfaces, i) {
   if (surfaces.length === 1) return [surfaces[0][i] > 0 ? 1 : 0, Math.abs(Math.tanh(surfaces[0][i] / 2))];
-  let first = 0,
-    second = -1,
-    total = 0;
-  for (let k = 1; k < surfaces.length; k++) {
-    if (surfaces[k][i] > surfaces[first][i]) {
-      second = first;
-      first = k;
-    } else if (second < 0 || surfaces[k][i] > surfaces[second][i]) second = k;
-  }
-  for (const surface of surfaces) total += Math.exp(surface[i] - surfaces[first][i]);
-  return [first, (1 - Math.exp(surfaces[second][i] - surfaces[first][i])) / total];
+  const scores = surfaces.map(surface => surface[i]);
+  const most = Math.max(...scores),
+    first = Math.max(0, scores.indexOf(most)); // 0 if they are no numbers
+  const second = Math.max(...scores.filter((_, k) => k !== first));
+  return [first, (1 - Math.exp(second - most)) / scores.reduce((sum, z) => sum + Math.exp(z - most), 0)];
 }
 
 // The zero line of a surface, cell by cell: a straight piece where it crosses two sides of a cell; where
@@ -126,6 +116,7 @@ export function drawPlane(canvas, {grid, inside, low, high, ratio, points, chose
   const box = {x: margin.left, y: margin.top, width: inner, height: Math.round(inner / ratio)};
   const across = x => box.x + ((x - low[0]) / (high[0] - low[0])) * box.width;
   const up = y => box.y + (1 - (y - low[1]) / (high[1] - low[1])) * box.height;
+  const toPlace = ([x, y]) => [across(x), up(y)];
   const {columns, rows, surfaces} = grid;
   const classAt = i => {
     const [label, lead] = leading(surfaces, i);
@@ -142,11 +133,7 @@ export function drawPlane(canvas, {grid, inside, low, high, ratio, points, chose
   for (const surface of curve ? [] : leads(surfaces)) traceZero(context, surface, columns, rows, place);
   context.globalAlpha = 1;
   context.setLineDash(truth ? [6, 4] : []);
-  for (const line of truth ?? [curve ?? []])
-    trace(
-      context,
-      line.map(([x, y]) => [across(x), up(y)]),
-    );
+  for (const line of truth ?? [curve ?? []]) trace(context, line.map(toPlace));
   context.setLineDash([]);
   const size = Math.max(3.2, Math.min(5.5, inner / 80, 70 / Math.sqrt(points.length)));
   points.forEach(({x, y, label, test}) => drawMarker(context, label, across(x), up(y), size, test));

@@ -85,10 +85,7 @@ export const clock = makeClock({
     ask();
   },
 });
-function canTrain() {
-  if (attention.asking) return false; // the answer comes first
-  return experiment.trained.length > 0;
-}
+const canTrain = () => !attention.asking && experiment.trained.length > 0; // an answer comes first
 export function train() {
   if (clock.isRunning()) return clock.pause();
   if (!canTrain()) return;

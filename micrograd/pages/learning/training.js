@@ -95,7 +95,5 @@ export class Training {
 // The class with the largest score; of a single score, 1 above the threshold.
 export function predicted(scores, threshold) {
   if (scores.length === 1) return scores[0] > threshold ? 1 : 0;
-  let best = 0;
-  for (let k = 1; k < scores.length; k++) if (scores[k] > scores[best]) best = k;
-  return best;
+  return scores.reduce((best, score, k) => (score > scores[best] ? k : best), 0);
 }

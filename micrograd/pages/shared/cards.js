@@ -35,6 +35,7 @@ const LABEL = 33; // room for the words data and grad
 const SCALE = 56; // room for the largest value of a strip
 const DIGIT = 8.3;
 const FEW = 6; // values of a box that are shown as numbers
+const NEAR = 4; // how far a frame is from its cards where others are near
 export const TURNS = {ArrowUp: 1, ArrowDown: -1, PageUp: 10, PageDown: -10}; // keys of a knob
 
 // As much of the text as there is room for, at so many pixels for a letter: the first words of a list; else a number
@@ -55,11 +56,9 @@ const sizeOf = (lines, letter) => {
 };
 // The old number and the new one, side by side: condensed if they need more room than there is, and
 // never one over the other; if that is not enough, the new one alone.
-function beside(card, changed) {
+function beside(card) {
   const both = [card.word, card.data];
-  card.word.removeAttribute("textLength");
-  if (!changed) return;
-  card.data.removeAttribute("textLength");
+  for (const element of both) element.removeAttribute("textLength");
   const lengths = both.map(element => element.getComputedTextLength());
   const share = (card.width - +card.word.getAttribute("x") - 13) / (lengths[0] + lengths[1]);
   if (share < 0.65) card.word.textContent = "→";
@@ -100,8 +99,6 @@ function fewOf(values, room) {
   const length = 7 * text.length - 3.5 * text.replace(/[^,. ]/g, "").length;
   return 0.78 * length <= room ? [text, length] : ["", 0];
 }
-
-const NEAR = 4; // how far a frame is from its cards where others are near
 
 // Values as bars above and below a line, as the data of a path; of more than there is room for, the largest
 // of some neighbours each.
@@ -361,11 +358,12 @@ export class Stage extends Pane {
         element.classList.toggle("fresh", state.fresh === key);
       };
       if (card.word) card.word.textContent = state.before ? `${state.before}\u2009→` : "data";
+      card.word?.removeAttribute("textLength");
       for (const key of ROWS) put(key);
       const strips = ROWS.filter(key => Array.isArray(state[key]));
       const tip = strips.map(key => scaled(key === "back" ? "{{word.back}}" : key, state[key]));
       card.values?.replaceChildren(make("title", {}, tip.join("; ")));
-      if (card.word) beside(card, Boolean(state.before));
+      if (card.word && state.before) beside(card);
       for (const key of ["now", "given", "later", "picked", "wrong"])
         card.group.classList.toggle(key, Boolean(state[key]));
       card.group.setAttribute("aria-label", state.spoken ?? "");
@@ -469,9 +467,8 @@ export class Stage extends Pane {
     copy.querySelector("g").setAttribute("transform", `translate(${MARGIN} ${MARGIN})`);
     const fill = getComputedStyle(this.svg).getPropertyValue("--panel").trim();
     copy.prepend(make("rect", {width, height, fill}));
-    for (const [key, value] of Object.entries({width, height, viewBox: `0 0 ${width} ${height}`}))
+    for (const [key, value] of Object.entries({width, height, viewBox: `0 0 ${width} ${height}`, style: ""}))
       copy.setAttribute(key, value);
-    copy.removeAttribute("style");
     return new XMLSerializer().serializeToString(copy);
   }
 }

@@ -122,7 +122,7 @@ function operation(op, count, at) {
 export function localInMath(share, called) {
   const simple = formula => {
     if (!Array.isArray(formula)) return formula === "g" ? 1 : formula;
-    const [op, a, ...others] = [formula[0], ...formula.slice(1).map(simple)],
+    const [op, a, ...others] = formula.map((part, k) => (k ? simple(part) : part)),
       [b] = others;
     if (op === "*" && a === 1) return b;
     if ((op === "*" || op === "**") && b === 1) return a;
@@ -168,13 +168,12 @@ function product(a, b) {
 // The pieces as plain text, in which a product of single letters gets its × back.
 export function plain(pieces) {
   if (typeof pieces === "string") return pieces;
-  let text = "";
-  pieces.forEach((piece, k) => {
-    if (piece.name && k && typeof pieces[k - 1] === "object") text += " × ";
-    if (typeof piece === "string") text += piece;
-    else text += piece.name ?? (piece.sup ? `^${plain(piece.sup)}` : plain(piece.sub));
-  });
-  return text;
+  const text = (piece, k) => {
+    if (typeof piece === "string") return piece;
+    if (piece.name) return (k && typeof pieces[k - 1] === "object" ? " × " : "") + piece.name;
+    return piece.sup ? `^${plain(piece.sup)}` : plain(piece.sub);
+  };
+  return pieces.map(text).join("");
 }
 
 // The pieces as elements, to be put into `parent`.

@@ -29,6 +29,5 @@ export function explainWords(meaningOf) {
   };
   document.addEventListener("pointerover", tell);
   document.addEventListener("focusin", tell);
-  const close = ({key}) => key === "Escape" && (tip.hidden = true);
-  document.addEventListener("keydown", close, true);
+  document.addEventListener("keydown", ({key}) => key === "Escape" && (tip.hidden = true), true);
 }

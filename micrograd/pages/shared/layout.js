@@ -153,11 +153,10 @@ function ordered(cells) {
     path = cells.map((_, i) => i).filter(i => !cells[i].next.length);
   while (path.length) {
     const i = path.pop();
-    if (seen.has(i)) continue;
+    if (!seen.has(i)) path.push(...cells[i].links.toReversed());
     seen.add(i);
-    rows[cells[i].rank].push(i);
-    path.push(...cells[i].links.toReversed());
   }
+  for (const i of seen) rows[cells[i].rank].push(i);
   let best = structuredClone(rows),
     fewest = crossings(cells, rows);
   for (let sweep = 0; sweep < 8 && fewest; sweep++) {

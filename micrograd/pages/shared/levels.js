@@ -2,7 +2,7 @@
 //
 // A graph is that of program.js with boxes: `boxes[j]` is {label, kind, about, parent} and
 // `boxOf[i]` is the innermost box of node i, or -1. A long stack also has `members`, its boxes, which
-// are shown one at a time, and `at`, the first to show. An item is what is drawn as one card: a node,
+// are shown one at a time. An item is what is drawn as one card: a node,
 // or a folded box.
 
 export const MOST_AT_ONCE = 25;
@@ -99,8 +99,8 @@ export class Levels {
   complete(open) {
     const all = new Set(open);
     for (const j of all) {
-      const {members, at} = this.boxes[j];
-      if (members && !members.some(k => all.has(k))) all.add(members.includes(at) ? at : (members[at] ?? members[0]));
+      const {members} = this.boxes[j];
+      if (members && !members.some(k => all.has(k))) all.add(members[0]);
     }
     return all;
   }

@@ -51,8 +51,7 @@ export function pictureOf(steps, at, before, isConstant) {
 }
 
 // The label of an arrow: the chain rule for one operand.
-export const chainTexts = ({local, upstream, share}) => ({
-  local: inFormula(local),
-  upstream: inFormula(upstream),
-  share: number(share),
-});
+export function chainTexts(chain) {
+  const [local, upstream] = [chain.local, chain.upstream].map(inFormula);
+  return {local, upstream, share: number(chain.share)};
+}

@@ -153,15 +153,12 @@ function inRuns({nodes}, {items, itemOf}) {
 
 // The operations as they are first reached from the result: each node, then its operands.
 function preorder(graph) {
-  const order = [],
-    seen = new Set(),
+  const seen = new Set(),
     path = [graph.root];
   while (path.length) {
     const i = path.pop();
-    if (seen.has(i)) continue;
+    if (!seen.has(i)) path.push(...graph.operands(i).reverse());
     seen.add(i);
-    if (!graph.isLeaf(i)) order.push(i);
-    path.push(...graph.operands(i).reverse());
   }
-  return order;
+  return [...seen].filter(i => !graph.isLeaf(i));
 }

@@ -50,20 +50,14 @@ export function makeTransport({count, show, pace}) {
     pause();
     goTo(step);
   };
-  const actions = {
-    first: () => move(0),
-    back: () => move(at - 1),
-    forward: () => move(at + 1),
-    last: () => move(last()),
-    play,
-  };
+  const by = steps => () => move(at + steps);
+  const actions = {first: by(-Infinity), back: by(-1), forward: by(1), last: by(Infinity), play};
   listen(actions);
-  $("slider").addEventListener("input", () => move(+$("slider").value));
+  listen({slider: () => move(+$("slider").value)}, "input");
   $("speed").addEventListener("change", () => {
-    if (timer) {
-      pause();
-      play();
-    }
+    if (!timer) return;
+    pause();
+    play();
   });
 
   const {first, back, forward} = actions;

@@ -83,16 +83,14 @@ function showPaths(at) {
   ways[graph.root] = 1;
   for (let i = graph.root - 1; i >= picked; i--) ways[i] = users[i].reduce((sum, [user]) => sum + ways[user], 0);
   const count = ways[picked];
-  const head = filled(count === 1 ? "{{paths.sum.one}}" : "{{paths.sum}}", {
-    name: name(picked),
-    gradient: number(model.right.gradients()[picked]),
-    n: count < 2 ** 53 ? counted(count) : number(count),
-  });
+  const gradient = number(model.right.gradients()[picked]);
+  const about = {name: name(picked), gradient, n: count < 2 ** 53 ? counted(count) : number(count)};
+  const head = filled(count === 1 ? "{{paths.sum.one}}" : "{{paths.sum}}", about);
   if (count > 8) return say(make("p", "", `${head}. {{paths.many}}`));
   const lines = [];
   /** @type {any[]} */
   const paths = [{end: picked, names: name(picked), factors: []}];
-  while (paths.length && lines.length < 9) {
+  while (paths.length) {
     const {end, names, factors} = paths.pop();
     if (end === graph.root) {
       const short = names.length > 160 ? `${names.slice(0, 160)}…` : names;
@@ -100,12 +98,10 @@ function showPaths(at) {
       lines.push(make("li", "", `${short}: ${product} = ${number(factors.reduce((a, b) => a * b, 1))}`));
       continue;
     }
-    for (const [user, k] of users[end].slice().reverse())
-      paths.push({
-        end: user,
-        names: `${names} → ${name(user)}`,
-        factors: [...factors, graph.localDerivative(user, k, steps.d)],
-      });
+    for (const [user, k] of users[end].toReversed()) {
+      const further = [...factors, graph.localDerivative(user, k, steps.d)];
+      paths.push({end: user, names: `${names} → ${name(user)}`, factors: further});
+    }
   }
   return say(make("p", "", `${head}:`), make("ul", "", ...lines));
 }

@@ -23,10 +23,8 @@ export function showFormula() {
   const lines = shown.map((i, k) => {
     const whole = k ? [] : write(i, j => isNamed(j) && (large || users[j].length > 1));
     const pieces = k || plain(whole).length > LONG ? write(i, isNamed) : whole;
-    return written(
-      make(k ? "span" : "p", k ? "part" : "whole"),
-      isFormula(i) ? pieces : [...inMath(i), " = ", ...pieces],
-    );
+    const line = make(k ? "span" : "p", k ? "part" : "whole");
+    return written(line, isFormula(i) ? pieces : [...inMath(i), " = ", ...pieces]);
   });
   $("formula").replaceChildren(...lines);
   const leaf = page.picked < 0 ? leaves[0] : page.picked;

@@ -9,7 +9,6 @@ import {Past} from "../shared/state.js";
 import {Steps} from "../shared/steps.js";
 
 export const MOST_CARDS = 40;
-const MOST_BESIDE = 12; // cards in an open stack
 export const MOST_ROWS = 200;
 export const MOST_OPENED = 300; // cards
 
@@ -73,20 +72,10 @@ export function loaded(data) {
     allMove: !parameters.length && movable.length > 0,
     first: free.find(i => data.kinds[i] === "p") ?? free[0] ?? -1,
     delta: 0.01, // how far that leaf is said to move
-    levels: paged(new Levels(graph, data.boxes, data.boxOf, data.twins), data.open),
+    levels: new Levels(graph, data.boxes, data.boxOf, data.twins),
     initial: new Map(graph.leaves),
     numbers: new Map(graph.leaves),
   };
-}
-
-// Also a short stack is shown member by member if its members and their parameters would be many cards.
-function paged(levels, open) {
-  levels.boxes.forEach((box, j) => {
-    const inside = levels.inner[j].filter(k => levels.boxes[k].kind !== "leaves");
-    const isCrowded = levels.direct[j] + levels.inner[j].length > MOST_BESIDE;
-    if (box.kind === "stack" && isCrowded && inside.length > 1 && !open.includes(j)) box.members ??= inside;
-  });
-  return levels;
 }
 
 const COMPUTED = {"+": "{{name.sum}}", "×": "{{name.product}}", "−": "{{name.difference}}", "/": "{{name.quotient}}"};
@@ -167,18 +156,16 @@ export function recompute() {
 
 // ---- Changes
 
-export const past = new Past(
-  () => {
-    const {model, mistake, victim, descent, lesson} = page;
-    return {numbers: new Map(model.numbers), state: {model, mistake, victim, descent, lesson}};
-  },
-  ({numbers, state}) => {
-    if (state.model !== page.model) show(state.model);
-    Object.assign(page, state);
-    page.model.numbers = numbers;
-    recompute();
-  },
-);
+const kept = () => {
+  const {model, mistake, victim, descent, lesson} = page;
+  return {numbers: new Map(model.numbers), state: {model, mistake, victim, descent, lesson}};
+};
+export const past = new Past(kept, ({numbers, state}) => {
+  if (state.model !== page.model) show(state.model);
+  Object.assign(page, state);
+  page.model.numbers = numbers;
+  recompute();
+});
 
 export function setLeaf(leaf, value) {
   if (!Number.isFinite(value) || page.model.fixed[leaf]) return;

@@ -11,15 +11,13 @@ import {firstFew, movingKind, waiting} from "./words.js";
 
 const MOST_LEAVES = 1000;
 
-listen({leaf: () => pickLeaf(+$("leaf").value)}, "change");
-const delta = () => setNudging(true, numberFrom($("delta").value));
-listen({value: () => setLeaf(page.picked, numberFrom($("value").value)), delta}, "input");
+listen({leaf: ({target}) => pickLeaf(+target.value)}, "change");
+const delta = ({target}) => setNudging(true, numberFrom(target.value));
+listen({value: ({target}) => setLeaf(page.picked, numberFrom(target.value)), delta}, "input");
 listen({value: typeTurn}, "keydown");
 listen({value: showTools}, "blur");
-listenToRate(
-  () => page.rate,
-  rate => (page.rate = rate),
-);
+const setRate = rate => (page.rate = rate);
+listenToRate(() => page.rate, setRate);
 listen({
   less: () => turn(page.picked, -1),
   more: () => turn(page.picked, 1),
@@ -115,11 +113,9 @@ export function showNudge({state, nudge}) {
   const [value, gradient] = [model.numbers.get(picked), state.g[picked]].map(number);
   const values = {leaf, value, result, gradient, move: signed(delta), size: inFormula(delta)};
   const words = filled(`${says} {{nudge.only}}`, values);
-  $("nudged").replaceChildren(
-    bar("{{nudge.predicted}}", shareOf(predicted, longest), signed(predicted), "gradient"),
-    bar("{{nudge.actual}}", shareOf(actual, longest), signed(actual), "ink"),
-    make("p", "", words),
-  );
+  const line = (name, x, kind) => bar(name, shareOf(x, longest), signed(x), kind);
+  const bars = [line("{{nudge.predicted}}", predicted, "gradient"), line("{{nudge.actual}}", actual, "ink")];
+  $("nudged").replaceChildren(...bars, make("p", "", words));
 }
 
 // ---- One step down the gradient
@@ -159,10 +155,6 @@ export function showDescent() {
   });
   const more = count > rows.length ? filled("{{list.rest}}", {n: counted(count - rows.length)}) : "";
   const inputs = !model.allMove && model.kinds.includes("i") ? " {{step.inputs}}" : "";
-  $("descent").replaceChildren(
-    make("p", "", ...head),
-    make("p", "", `{{step.rule}}${inputs}`),
-    make("table", "", ...lines),
-    make("p", "faint", more),
-  );
+  const rule = make("p", "", `{{step.rule}}${inputs}`);
+  $("descent").replaceChildren(make("p", "", ...head), rule, make("table", "", ...lines), make("p", "faint", more));
 }

@@ -31,29 +31,30 @@ export function drawValues({state, hidden}) {
   $("openValues").setAttribute("aria-expanded", Boolean(item));
   if (!item) return;
   const {known, seeded, d, g} = state;
-  const lines = (nodes, rows) => {
-    const few = nodes.slice(0, MOST_ROWS);
-    const names = few.map(i => make("th", {scope: "col"}, model.name(i)));
-    const rest = nodes.length - few.length;
-    if (rest) names.push(make("th", "", filled("{{list.rest}}", {n: counted(rest)})));
-    const row = ([name, kind, isKnown, numbers]) => {
-      const head = nodes.length > 1 && nodes.every(i => isKnown[i]) ? scaled(name, nodes.map(numbers)) : name;
-      const cells = few.map(i => make("td", "", hidden.has(i) ? "?" : isKnown[i] ? number(numbers(i)) : "·"));
-      return make("tr", kind, make("th", {scope: "row"}, head), ...cells);
-    };
-    return make("table", "", make("tr", "", make("td"), ...names), ...rows.map(row));
+  const few = nodes => nodes.slice(0, MOST_ROWS);
+  const line = (nodes, name, kind, isKnown, numbers) => {
+    const head = nodes.length > 1 && nodes.every(i => isKnown[i]) ? scaled(name, nodes.map(numbers)) : name;
+    const cells = few(nodes).map(i => make("td", "", hidden.has(i) ? "?" : isKnown[i] ? number(numbers(i)) : "·"));
+    return make("tr", kind, make("th", {scope: "row"}, head), ...cells);
   };
+  const table = (nodes, ...lines) => {
+    const names = few(nodes).map(i => make("th", {scope: "col"}, model.name(i)));
+    const rest = nodes.length - names.length;
+    if (rest) names.push(make("th", "", filled("{{list.rest}}", {n: counted(rest)})));
+    return make("table", "", make("tr", "", make("td"), ...names), ...lines);
+  };
+  const {outputs} = item;
   const back = steps.passed(item, state);
   const receivers = [...back.keys()].filter(i => kinds[i] !== "c");
+  const [data, grad] = [
+    line(outputs, "data", "", known, i => d[i]),
+    line(outputs, "grad", "gradient", seeded, i => g[i]),
+  ];
+  const share = line(receivers, "{{word.share}}", "gradient", seeded, i => back.get(i));
   $("values").replaceChildren(
-    make("h2", "", filled("{{values.of}}", {name: boxes[values].label, n: counted(item.outputs.length)})),
+    make("h2", "", filled("{{values.of}}", {name: boxes[values].label, n: counted(outputs.length)})),
     make("button", {class: "close", click: () => showValues(values)}, "{{explain.close}}"),
-    lines(item.outputs, [
-      ["data", "", known, i => d[i]],
-      ["grad", "gradient", seeded, i => g[i]],
-    ]),
+    table(outputs, data, grad),
+    ...(receivers.length ? [make("h2", "", "{{values.back}}"), table(receivers, share)] : []),
   );
-  if (!receivers.length) return;
-  const shares = lines(receivers, [["{{word.share}}", "gradient", seeded, i => back.get(i)]]);
-  $("values").append(make("h2", "", "{{values.back}}"), shares);
 }
