@@ -337,7 +337,14 @@ def test_numbers_and_folded_boxes_look_as_in_drawings(shown):
                 if part.parent in {tree.root, *opened} and dice.random() < 0.6:
                     opened.add(part)
             drawn = tree.view(opened)
-            expected = {(o, node.name) for node in drawn.nodes for o in node.operands}
+            count = len(tree.operands)
+            names_of = {
+                box.number: f"v{box.number}" if box.number < count else f"b{box.number - count}"
+                for box in drawn.nodes
+            }
+            expected = {
+                (names_of[o], names_of[box.number]) for box in drawn.nodes for o in box.operands
+            }
             found = page.evaluate(arrows, [part.index for part in opened])
             assert {*map(tuple, found)} == expected
 
