@@ -23,7 +23,7 @@ import runpy
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from numbers import Real
 from time import perf_counter
@@ -120,14 +120,16 @@ class Run:
     def __iter__(self) -> Iterator[Any]:
         """The items; while they last, backward passes are watched."""
         self._begin, shown = perf_counter(), 0.0
-        with tqdm(self.items, unit="step", disable=not self.bar) as bar:
+        total = len(self.items) if isinstance(self.items, Sized) else None
+        with tqdm(total=total, unit="step", disable=not self.bar) as bar:
             with self.watching():
-                for item in bar:
+                for item in self.items:
                     yield item
                     self.turn()
                     if self.bar and perf_counter() > shown + OFTEN:
                         shown = perf_counter()
                         bar.set_postfix_str(self._state(), refresh=False)
+                    bar.update()
             bar.set_postfix_str(self._state())
 
     @contextmanager
