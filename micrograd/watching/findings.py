@@ -139,7 +139,8 @@ def accumulated(h: History) -> Gaps:
     if len(h.steps) < 3 or not all(step.moved for step in h.steps):
         return None
     before, last = h.step.before, h.steps[-2]
-    kept = [i for i, g in enumerate(before) if g and last.data[i] != last.after[i]]
+    used = [i for i, g in enumerate(before) if g and g != h.step.grads[i]]
+    kept = [i for i in used if last.data[i] != last.after[i]]
     gaps = named(h, kept, before) if kept else None
     grads = [f"{step.grads[gaps['i']]:.3g}" for step in h.steps] if gaps else []
     return gaps and gaps | {"grads": ", ".join(grads[-3:])}
@@ -154,11 +155,13 @@ def leftover(h: History) -> Gaps:
 
 
 def missing(h: History) -> Gaps:
-    """Parameters that stay where they are while others move."""
-    step = h.step
+    """Parameters that stay where they are for several steps while others move."""
+    step, moved = h.step, {i for each in h.steps for i, d in enumerate(each.movement) if d}
     least = max(1e-6 * max(map(abs, step.grads)), ROUNDED)
-    moves = zip(h.names, step.movement, step.grads, step.data, strict=True)
-    found = [name for name, d, g, p in moves if not d and abs(g) > least * max(1, abs(p))]
+    known = enumerate(zip(h.names, step.grads, step.data, strict=True))
+    found = [
+        name for i, (name, g, p) in known if i not in moved and abs(g) > least * max(1, abs(p))
+    ]
     return listed(h, found) if step.moved else None
 
 

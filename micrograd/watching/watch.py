@@ -314,7 +314,7 @@ def watch_script(file: FilePath) -> Run:
 
 
 def _is_parameter(thing: object) -> bool:
-    return hasattr(thing, "data") and hasattr(thing, "grad") and not isinstance(thing, type)
+    return hasattr(thing, "data") and hasattr(thing, "grad") and not hasattr(thing, "__len__")
 
 
 def _parameters(model: Any) -> list[tuple[str, Any]]:
