@@ -47,6 +47,7 @@ from micrograd.watching.step import History, Look, Step
 
 SHARE = 0.03  # of the time of a loop, for looking at steps
 OFTEN = 0.1  # seconds between two looks at the bar
+MOST = 1000  # examples of which the accuracy is shown
 OVER = re.compile(r"^\s*(\w+)\s*(=\s*\1\s*-|-=)[^#=]*\.grad")  # p = p - 0.1 * p.grad
 
 Numbers = tuple[list[float], list[float]]  # data and gradients of all parameters
@@ -79,7 +80,7 @@ class Run:
     Args:
         items: what the loop goes over, such as range(100) or the batches of an epoch.
         model: a model with parameters(), or a list of parameters, of this engine or another one.
-        X: examples; with them, the bar shows the accuracy.
+        X: examples; with them, the bar shows the accuracy, of the first thousand.
         y: the classes of the examples.
         bar: whether there is a progress bar.
         language: that of the sentences; see `texts`.
@@ -99,7 +100,7 @@ class Run:
         language: str = "en",
     ) -> None:
         self.items, self.model, self.bar = items, model, bar
-        self.examples = None if X is None or y is None else (plain(X), flat(y))
+        self.examples = None if X is None or y is None else (plain(X)[:MOST], flat(y)[:MOST])
         self.findings: dict[str, Finding] = {}  # by their names in findings.py
         self._texts = texts_of("watch", language)
         self._times: Counter[str] = Counter()
