@@ -52,6 +52,7 @@ if _typing.TYPE_CHECKING:  # for editors and type checkers; `_names_in` says the
     from micrograd.pages.explain import explain as explain
     from micrograd.pages.microscope import microscope as microscope
     from micrograd.pages.playground import playground as playground
+    from micrograd.watching.watch import watch as watch
 
 _names_in = {
     "engine": "Value no_grad topological_order where",
@@ -69,11 +70,12 @@ _names_in = {
     "pages.explain": "explain",
     "pages.microscope": "microscope",
     "pages.playground": "playground",
+    "watching.watch": "watch",
 }
 _module_of = {name: module for module, names in _names_in.items() for name in names.split()}
 _modules = (
-    "core engine operations derivatives arrays module nn losses optim datasets texts draw pages"
-    " plot compiler grade course"
+    "core engine operations derivatives arrays module nn losses optim datasets texts draw watching"
+    " pages plot compiler grade course"
 )
 
 __version__ = "1.0.0"

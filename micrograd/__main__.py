@@ -255,16 +255,24 @@ def _text_of_grade(name: str) -> str:
 
 
 def why(options: argparse.Namespace) -> int:
-    """Answers a question with your own Value: the smallest graph on which it goes wrong.
+    """Answers a question with your own Value, on the smallest graph, or with your own training.
 
     Examples:
       micrograd why order my_engine.py
       micrograd why add my_engine.py
+      micrograd why learn train.py
 
     `order`: why does backward() need a topological order? `add`: why do gradients add up (+=)? The
     page steps through the graph. Its title has the wrong gradients: yours, or if yours are right,
-    those of an engine with the usual mistake.
+    those of an engine with the usual mistake. `learn`: why does it not learn? The script runs as it
+    is, and a sentence says what is wrong with its training steps; the exit code is 1 if one does.
     """
+    if options.question == "learn":
+        from micrograd.watching.watch import watch_script
+
+        run = watch_script(options.file)
+        print(run.report())
+        return int(bool(run.findings))
     from micrograd.grade.graded_class import BrokenRule
     from micrograd.grade.process import class_in, file_at
     from micrograd.grade.why import answer, why
@@ -440,8 +448,8 @@ def _parser() -> argparse.ArgumentParser:
     archives = "the folder of the npm packages, as .tgz; npm fetches into it those that it lacks"
     option("--pyodide", metavar="FOLDER", help=f"{archives} (default: ~/.cache/micrograd-course)")
     option = command(why, prog="micrograd why")
-    option("question", choices=["order", "add"], help="what to explain")
-    option("file", help="a Python file or a notebook with your Value class")
+    option("question", choices=["order", "add", "learn"], help="what to explain")
+    option("file", help="a file or a notebook with your Value class, or a script that trains")
     option("-o", "--out", default="why.html", help="file name of the page")
     option("--name", default="Value", help="name of the class (default: Value)")
     option = command(grade, prog="micrograd grade", epilog=_text_of_grade("help"))

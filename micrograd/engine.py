@@ -38,7 +38,7 @@ from micrograd.core import arithmetic
 from micrograd.core.arithmetic import Number, as_number, power, where
 from micrograd.core.errors import FAILURES, explained
 from micrograd.core.node import Node, Output, of_leaf, operation, record, reflected, unrecorded
-from micrograd.core.pause import no_grad, open_levels
+from micrograd.core.pause import no_grad, open_levels, watchers
 
 __all__ = ["Value", "no_grad", "topological_order", "where"]
 
@@ -299,6 +299,8 @@ class Value(Node):
         if seed is NotImplemented:
             raise TypeError(f"backward expects one number as gradient, got {gradient!r:.40}")
         order = topological_order(self)
+        for watcher in watchers:
+            watcher.begin(order)
         for node in order:
             if node._prev:
                 node.grad = 0
@@ -314,6 +316,8 @@ class Value(Node):
         except FAILURES as error:
             # A variable for the new error would be a reference cycle through its traceback.
             raise explained(error, node._op, node._prev, "backward pass")  # noqa: B904
+        for watcher in watchers:
+            watcher.end(order)
 
     def zero_grad(self) -> None:
         """Resets the gradients of this node and of all nodes that it depends on."""

@@ -2,5 +2,6 @@
 
 ROOMS = [
     *("core", "engine", "operations", "derivatives", "arrays", "module", "nn", "losses", "optim"),
-    *("datasets", "texts", "draw", "compiler", "pages", "plot", "grade", "course", "__main__"),
+    *("datasets", "texts", "draw", "watching", "compiler", "pages", "plot", "grade", "course"),
+    "__main__",
 ]

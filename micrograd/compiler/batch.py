@@ -9,6 +9,7 @@ import numpy as np
 
 from micrograd.compiler.parameters import Row, one_at_a_time
 from micrograd.compiler.schedule import Array
+from micrograd.core.pause import watchers
 from micrograd.core.shapes import Numbers, fix_of
 
 
@@ -50,9 +51,13 @@ class Batch:
                 f"this batch has {len(self)} results, and backward() starts from one: "
                 "call batch[0].backward()"
             )
+        for watcher in watchers:
+            watcher.begin([self])
         with one_at_a_time:
             row, gradients = self._gradients_of(0)
             row.grad += gradients if gradient == 1 else gradient * gradients
+        for watcher in watchers:
+            watcher.end([self])
 
     def zero_grad(self) -> None:
         """Resets the gradients of the parameters, as Value.zero_grad() does."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from micrograd.core.arithmetic import as_number
+from micrograd.core.pause import watchers
 
 FAILURES = ArithmeticError, ValueError, TypeError, RecursionError  # what operations may raise
 
@@ -49,8 +50,21 @@ def explained(error: Exception, op: str, operands: Sequence[Any], when: str = ""
         return error
     kinds = (ZeroDivisionError, OverflowError, ArithmeticError, ValueError)
     kind: type[Exception] = next(k for k in kinds if isinstance(error, k))
-    names = "xyzuvw"[: len(operands)]
-    symbol = "**" if op.startswith("**") else op  # the name `**0.5` includes the exponent
+    symbol, formula = _symbol(op), described(op, operands)
+    why = advice.get(f"{symbol} {kind.__name__}") or advice.get(op) or error
+    for watcher in watchers:
+        watcher.failed(formula)
+    place = f"in the {when} of " if when else ""
+    return kind(f"{place}{formula}: {why}")
+
+
+def _symbol(op: str) -> str:
+    return "**" if op.startswith("**") else op  # the name `**0.5` includes the exponent
+
+
+def described(op: str, operands: Sequence[Any]) -> str:
+    """An operation and its operands, such as `x / y with x = 3.0 and y = 0.0 ('n')`."""
+    names, symbol = "xyzuvw"[: len(operands)], _symbol(op)
     formula = f"x {symbol} {op.removeprefix(symbol) or names[-1:]}"
     if op.isidentifier():
         formula = f"{op}({', '.join(names)})"
@@ -58,6 +72,4 @@ def explained(error: Exception, op: str, operands: Sequence[Any], when: str = ""
         f"{name} = {a.data!r}" + (f" ({a.label!r})" if a.label else "")
         for name, a in zip(names, operands, strict=False)
     )
-    why = advice.get(f"{symbol} {kind.__name__}") or advice.get(op) or error
-    place = f"in the {when} of " if when else ""
-    return kind(f"{place}{formula} with {known}: {why}")
+    return f"{formula} with {known}"

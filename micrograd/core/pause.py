@@ -1,4 +1,4 @@
-"""`no_grad`, which pauses the recording of operations; and which derivatives are running."""
+"""`no_grad`, which pauses the recording of operations; which derivatives run; and who watches."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ is_paused = paused.get
 open_levels: list[None] = []  # one for each function of all threads that is being differentiated
 # The level of the innermost one, and the Values that were made while it ran (see derivatives.py).
 running: ContextVar[tuple[int, list[Any] | None]] = ContextVar("derivative", default=(0, None))
+# What `micrograd.watch` put around a loop: each is told when a backward pass begins and ends, with
+# the order of its nodes, and when an operation failed.
+watchers: list[Any] = []
 
 
 class no_grad(ContextDecorator):  # noqa: N801  # as in PyTorch

@@ -1,4 +1,4 @@
-"""The sentences of the pages, of `grade` and of the course: one TOML file for each language.
+"""The sentences of pages, `grade`, `watch` and the course: one TOML file for each language.
 
 `en.toml` beside this file has all of them. Another language is a copy of it: `de.toml` in this
 folder, or a file of your own (`texts=`). A copy may leave texts out, which then are English, and
@@ -27,7 +27,7 @@ FOLDER = resources.files("micrograd.texts")
 
 
 def texts_of(section: str, language: str = "en", own: FilePath | None = None) -> dict[str, str]:
-    """All texts of a section ('pages', 'grade' or 'course') in a language, by key.
+    """All texts of a section ('pages', 'grade', 'watch' or 'course') in a language, by key.
 
     Those of the file `own` replace them. A ValueError tells of a language that has no file, and of
     a file with something else in it.

@@ -1,0 +1,352 @@
+"""What can be wrong with training: one function for each finding, from what was recorded of steps.
+
+A function returns None, or the gaps of its sentences in `texts/en.toml`; `key` in them chooses
+among several sentences. A finding is told when it was found in three steps in a row, or looks at
+several steps itself. An effect is told only if nothing else was: it may follow from that.
+
+    >>> from micrograd.watching.step import Step
+    >>> history = History(["w"])
+    >>> for number, w in enumerate((3.0, 5.0, 8.0)):  # w.data += 0.5 * w.grad
+    ...     history.add(Step(number, [w], [0.0], [w + 1], after=[w + (w + 1) / 2], loss=9.0))
+    >>> uphill(history)
+    {'rate': 0.5}
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from statistics import fmean
+from typing import Any
+
+from micrograd.watching.step import History, Look, norm
+
+Gaps = dict[str, Any] | None
+
+ROUNDED = 1e-9  # a gradient that may move nothing, in units of the parameter
+TINY = 1e-6  # a movement, in units of the parameters: common is 1e-3
+BEGINNING = 20  # steps after which a rate is called tiny: a warm-up begins with tiny ones
+FACTOR = 10.0  # by which the loss of a run that explodes exceeds that of its beginning
+STAYS = 0.7  # the share of its first loss above which a model has learned nothing in ten steps ...
+WINDOW, STALLS = 50, 0.9  # ... or has stopped learning, in so many steps
+STILL = 1e-3  # the largest change of a loss on a plateau, as a share
+SLOPE = (
+    1e-4  # gradients that are not 0: their norm times that of parameters, as a share of the loss
+)
+SOLVED = 0.1  # the mean squared error in units of the variance of targets, or of the first loss
+SEEN = 12  # outputs that are looked at before a ReLU counts as dead, a layer as saturated
+DEAD = 0.25  # share of dead ReLUs in a layer; fewer are common, and harmless
+FLAT_TANH, FLAT_SIGMOID = 0.97, 0.985  # beyond them, a slope is below 6 % of its largest
+FLAT, ALL_FLAT = 0.5, 0.9  # share of saturated outputs: if learning stopped, or from the start
+FADING, FADED = 0.1, 1e-4  # how much gradients may fade from layer to layer, and in all layers
+ALIKE = 1e-6  # differences of outputs that are all the same
+FAR, NEAR = 30.0, 0.01  # root mean squares of an input; a neuron expects about 1
+COMMON = 0.9  # share of a class, if always naming it looks good
+
+
+# ---- 1. What several findings ask
+
+
+def solved(h: History) -> bool:
+    """Whether the loss has become small."""
+    targets = [t for _, _, t in h.look.pairs]
+    if targets and (spread := fmean((t - fmean(targets)) ** 2 for t in targets)):
+        return fmean((p - t) ** 2 for _, p, t in h.look.pairs) < SOLVED * spread
+    return abs(h.losses[-1]) < SOLVED * abs(h.losses[0])
+
+
+def stays(h: History) -> bool:
+    """Whether the loss has hardly fallen in at least ten steps, and is not small."""
+    return len(h.losses) > 10 and h.losses[-1] > STAYS * h.losses[0] and not solved(h)
+
+
+def stalled(h: History) -> bool:
+    """Whether the loss has hardly fallen for a while, and is not small."""
+    if len(h.losses) < WINDOW + 10 or solved(h):
+        return False
+    return fmean(h.losses[-10:]) > STALLS * fmean(h.losses[-WINDOW - 10 : -WINDOW])
+
+
+def exploded(h: History, last: int = 1) -> bool:
+    """Whether the last losses are far above those of the beginning."""
+    losses = [x for x in h.losses if math.isfinite(x)]
+    start = losses[: max(1, min(10, len(losses) // 2))]
+    return len(losses) > last and min(losses[-last:]) > FACTOR * max(map(abs, start))
+
+
+def named(h: History, found: Sequence[int], numbers: Sequence[float]) -> dict[str, Any]:
+    """The parameter with the largest of these numbers, and that number."""
+    i = max(found, key=lambda i: abs(numbers[i]))
+    return {"name": h.names[i], "grad": numbers[i], "i": i}
+
+
+def listed(h: History, names: Sequence[str]) -> Gaps:
+    """The first of these parameters, and how many there are; None if there are none."""
+    known = ", ".join(names[:3]) + ", ..." * (len(names) > 3)
+    return {"names": known, "n": len(names), "all": len(h.names)} if names else None
+
+
+# ---- 2. The loop
+
+
+def nonfinite(h: History) -> Gaps:
+    """The first number that is not finite."""
+    bad = h.step.bad
+    return {"key": "nonfinite.rate"} | bad if bad and (exploded(h) or h.most > 1) else bad
+
+
+def no_backward(h: History) -> Gaps:
+    """No backward pass."""
+    return None if h.step.passes or h.step.moved or h.step.left != h.step.before else {}
+
+
+def stale(h: History) -> Gaps:
+    """backward() on a loss that was computed before the parameters moved."""
+    return {"loss": h.step.loss} if h.step.is_stale else None
+
+
+def detached(h: History) -> Gaps:
+    """A loss that depends on no parameter: detached, or of another model."""
+    if h.step.reached is not False or not h.step.look:
+        return None
+    leaves, before = h.step.look.leaves, h.looks[-2].leaves if len(h.looks) > 1 else []
+    if len(leaves) < len(h.names):
+        return {}
+    is_other = not {*map(id, leaves)}.isdisjoint(map(id, before))
+    return {"key": "detached.other" if is_other else "detached.new", "n": len(leaves)}
+
+
+def unmoved(h: History) -> Gaps:
+    """Gradients that moved nothing."""
+    gaps = named(h, range(len(h.names)), h.step.grads) | {"key": "", "line": h.line}
+    least = ROUNDED * max(1, abs(h.step.data[gaps["i"]]))
+    if h.step.moved or abs(gaps["grad"]) < least or h.step.reached is False:
+        return None
+    if h.rates and not any(h.rates):
+        gaps["key"] = "unmoved.rate"
+    elif h.others and not h.rates:
+        gaps["key"] = "unmoved.other"
+    elif h.line:
+        gaps["key"] = "unmoved.line"
+    elif not any(h.step.left):
+        gaps["key"] = "unmoved.reset"
+    return gaps
+
+
+def accumulated(h: History) -> Gaps:
+    """Gradients that are added to those of the step before."""
+    if len(h.steps) < 3 or not all(step.moved for step in h.steps):
+        return None
+    before, last = h.step.before, h.steps[-2]
+    used = [i for i, g in enumerate(before) if g and g != h.step.grads[i]]
+    kept = [i for i in used if last.data[i] != last.after[i]]
+    gaps = named(h, kept, before) if kept else None
+    grads = [f"{step.grads[gaps['i']]:.3g}" for step in h.steps] if gaps else []
+    return gaps and gaps | {"grads": ", ".join(grads[-3:])}
+
+
+def leftover(h: History) -> Gaps:
+    """Gradients from before the loop in the first step."""
+    if len(h.norms) != 2 or not h.first or not h.first.moved or any(h.step.before):
+        return None
+    kept = [i for i, g in enumerate(h.first.before) if g and h.first.number == 1]
+    return named(h, kept, h.first.before) if kept else None
+
+
+def missing(h: History) -> Gaps:
+    """Parameters that stay where they are for several steps while others move."""
+    step, moved = h.step, {i for each in h.steps for i, d in enumerate(each.movement) if d}
+    least = max(1e-6 * max(map(abs, step.grads)), ROUNDED)
+    known = enumerate(zip(h.names, step.grads, step.data, strict=True))
+    found = [
+        name for i, (name, g, p) in known if i not in moved and abs(g) > least * max(1, abs(p))
+    ]
+    return listed(h, found) if step.moved else None
+
+
+def unused(h: History) -> Gaps:
+    """Parameters on which the loss does not depend, but for single rows: others may use those."""
+    tables = {h.table[i] for i in h.used}
+    found = [name for name, table in zip(h.names, h.table, strict=True) if table not in tables]
+    return listed(h, found) if tables else None
+
+
+def printed(h: History) -> Gaps:
+    """A variable `loss` that is not the one on which backward() was called."""
+    other, loss = h.step.printed, h.step.loss
+    is_other = other is not None and not math.isclose(other, loss, rel_tol=1e-9)
+    return {"printed": other, "loss": loss} if is_other else None
+
+
+# ---- 3. The step
+
+
+def uphill(h: History) -> Gaps:
+    """Three steps along the gradient instead of against it, with the same rate."""
+    rates = []
+    for step in [*h.steps][-3:]:
+        length = norm(step.grads)
+        along = sum(d * g for d, g in zip(step.movement, step.grads, strict=True))
+        if not length or along < 0.999 * norm(step.movement) * length or step.loss <= 0:
+            return None
+        rates.append(along / length**2)
+    alike = len(rates) == 3 and 0 < max(rates) < 1.1 * min(rates)
+    return {"rate": rates[-1]} if alike else None
+
+
+def too_fast(h: History) -> Gaps:
+    """A loss that explodes, or stays above where it began, although it was to fall."""
+    above = len(h.losses) > 12 and min(h.losses[-10:]) > 1.1 * h.losses[0]
+    if not (exploded(h, 3) or above) or not h.first:
+        return None
+    moves = zip(h.first.movement, h.first.grads, strict=True)
+    predicted = -sum(d * g for d, g in moves)
+    gaps = {"first": h.losses[0], "loss": h.losses[-1], "predicted": predicted}
+    return gaps if predicted > 0 else None
+
+
+def too_slow(h: History) -> Gaps:
+    """Steps that hardly move anything."""
+    slope = h.norms[-1] * norm(h.step.data)
+    is_slow = len(h.losses) >= BEGINNING and 0 < h.most < TINY and not solved(h)
+    is_slow = is_slow and slope > SLOPE * abs(h.losses[-1])
+    return {"most": h.most, "n": len(h.losses)} if is_slow else None
+
+
+def plateau(h: History) -> Gaps:
+    """A loss that stays the same although gradients are not 0."""
+    last = h.losses[-WINDOW:]
+    if len(last) < WINDOW or solved(h) or h.norms[-1] < 0.5 * max(h.norms[-WINDOW:]):
+        return None
+    mean = fmean(last)
+    is_still = max(last) - min(last) < STILL * abs(mean)
+    is_still = is_still and h.norms[-1] * norm(h.step.data) > SLOPE * abs(mean)
+    return {"loss": mean, "n": WINDOW, "grad": h.norms[-1]} if is_still else None
+
+
+# ---- 4. The data
+
+
+def scale(h: History) -> Gaps:
+    """Inputs far from 1."""
+    columns: dict[str, list[float]] = defaultdict(list)
+    for i, numbers in h.look.inputs.items():
+        columns[h.names[i].removeprefix(h.row[i])] += numbers
+    sizes = {column: math.sqrt(fmean(x * x for x in xs)) for column, xs in columns.items()}
+    column = max(sizes, key=lambda name: sizes[name], default="")
+    if not sizes or NEAR < sizes[column] < FAR or sizes[column] in (0, math.inf):
+        return None
+    return {"column": column or "[0]", "low": min(columns[column]), "high": max(columns[column])}
+
+
+def reach(h: History) -> Gaps:
+    """Targets that an output cannot reach."""
+    ranges = {"tanh": (-1, 1), "sigmoid": (0, 1), "ReLU": (0, math.inf)}
+    for op, _, target in h.look.pairs:
+        low, high = ranges.get(op, (-math.inf, math.inf))
+        if not low <= target <= high:
+            return {"op": op.lower(), "low": low, "high": high, "target": target}
+    return None
+
+
+def labels(h: History) -> Gaps:
+    """Labels 0 and 1 in a loss for -1 and 1."""
+    return {} if {abs(t) for look in h.looks for t in look.margins} == {0, 1} else None
+
+
+def twice(h: History) -> Gaps:
+    """A sigmoid or softmax before a loss that has its own."""
+    return {"op": h.look.twice} if h.look.twice else None
+
+
+def imbalance(h: History) -> Gaps:
+    """A model that always names the largest class."""
+    is_common = COMMON <= h.largest_class < 1 and len(h.losses) >= BEGINNING
+    is_all = is_common and h.accuracy and math.isclose(h.accuracy, h.largest_class)
+    return {"share": round(100 * h.largest_class)} if is_all else None
+
+
+# ---- 5. The network
+
+
+def equal_weights(h: History) -> Gaps:
+    """Neurons of a hidden layer that are all the same, so they stay the same."""
+    for layer, indices in [*h.layers().items()][:-1]:
+        rows: dict[str, list[float]] = defaultdict(list)
+        for i in indices:
+            row = h.row[i].removeprefix(layer)
+            if h.row[i] != h.names[i] and "[" in row:  # in .neurons[0].w or .weight[0], not .bias
+                rows[row].append(h.step.after[i])
+        if len(rows) > 1 and len({*map(tuple, rows.values())}) == 1:
+            return {"layer": layer, "n": len(rows)}
+    return None
+
+
+def dead(h: History) -> Gaps:
+    """ReLUs whose output is 0 for all examples."""
+    looks = [look.units for look in h.looks]
+    layers: dict[str, list[bool]] = defaultdict(list)
+    for key in {key for units in looks for key in units if key[0] == "ReLU"}:
+        outputs = [units[key] for units in looks if key in units]
+        if sum(map(len, outputs)) >= SEEN:
+            layers[h.layer[key[1]]].append(not any(map(any, outputs)))
+    for layer, are_dead in layers.items():
+        n, m = sum(are_dead), len(are_dead)
+        if (n == m and len(looks) >= 3) or (n >= DEAD * m and stalled(h)):
+            return {"layer": layer or "the model", "n": n, "all": m}
+    return None
+
+
+def saturated(h: History) -> Gaps:
+    """Outputs of tanh or sigmoid at their limits, where the slope is nearly 0."""
+    first = _flat(h, h.first_look)
+    for layer, share in _flat(h, h.look).items():
+        from_start = min(share, first.get(layer, 0)) > ALL_FLAT and stays(h)
+        if from_start or (share > FLAT and layer != h.layer[-1] and stalled(h)):
+            return {"layer": layer or "the model", "share": round(100 * share)}
+    return None
+
+
+def _flat(h: History, look: Look) -> dict[str, float]:
+    # The share of saturated outputs in each layer.
+    flat: dict[str, list[bool]] = defaultdict(list)
+    for (op, unit), numbers in look.units.items():
+        if op == "tanh":
+            flat[h.layer[unit]] += [abs(x) > FLAT_TANH for x in numbers]
+        elif op == "sigmoid":
+            flat[h.layer[unit]] += [max(x, 1 - x) > FLAT_SIGMOID for x in numbers]
+    return {layer: fmean(are_flat) for layer, are_flat in flat.items() if len(are_flat) >= SEEN}
+
+
+def fading(h: History) -> Gaps:
+    """Gradients that get smaller, or larger, from layer to layer."""
+    layers = h.layers()
+    if len(layers) < 3 or not h.first or not stays(h):
+        return None
+    sizes = [max(abs(h.first.grads[i]) for i in some) for some in layers.values()]
+    limit, names = max(FADING ** (len(layers) - 1), FADED), [*layers]
+    if not all(sizes) or limit < sizes[0] / sizes[-1] < 1 / limit:
+        return None
+    known = {"first": names[0], "size": sizes[0], "last": names[-1], "at_last": sizes[-1]}
+    return {"key": "fading.growing" * (sizes[0] > sizes[-1]), **known}
+
+
+def equal_outputs(h: History) -> Gaps:
+    """The same prediction for all examples, from the start."""
+    for look in h.first_look, h.look:
+        outputs, targets = [p for _, p, _ in look.pairs], {t for _, _, t in look.pairs}
+        if len(outputs) < 3 or len(targets) < 2 or not stays(h):
+            return None
+        if max(outputs) - min(outputs) > ALIKE * max(1, *map(abs, outputs)):
+            return None
+    return {"output": outputs[0], "n": len(outputs)}
+
+
+CAUSES = (
+    nonfinite, no_backward, stale, detached, unmoved, accumulated, leftover, missing, unused,
+    printed, uphill, scale, reach, labels, twice, imbalance, equal_weights,
+)  # fmt: skip
+EFFECTS = too_fast, too_slow, dead, saturated, fading, equal_outputs, plateau
+AT_ONCE = {nonfinite, accumulated, leftover, uphill, imbalance, *EFFECTS}  # look back themselves
+TIMES = 3  # in a row, for the others

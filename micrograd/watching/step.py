@@ -1,0 +1,202 @@
+"""What a training step did: numbers before and after it, and what the graph of its loss shows.
+
+>>> from micrograd.engine import topological_order
+>>> from micrograd.nn import Neuron
+>>> neuron = Neuron(2)
+>>> index = {p: i for i, p in enumerate(neuron.parameters())}
+>>> look = Look(topological_order(neuron([3.0, 4.0])), index)
+>>> [*look.inputs.items()], [*look.units]  # weight 0 gets 3, weight 1 gets 4; number 2 is the bias
+([(0, [3.0]), (1, [4.0])], [('ReLU', 2)])
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from operator import sub
+from typing import Any
+
+
+class Look:
+    """What the graph of a loss shows, read in one walk over its nodes.
+
+    A unit is a sum of products with parameters; the parameter with which it begins, as an index
+    into the parameters, tells one from another.
+    """
+
+    def __init__(self, order: Sequence[Any] = (), index: Mapping[Any, int] | None = None) -> None:
+        index = index or {}
+        self.used: set[int] = set()  # the parameters in the graph
+        self.leaves: list[Any] = []  # its other leaves that get a gradient
+        self.inputs: dict[int, list[float]] = defaultdict(list)  # by which each was multiplied
+        self.units: dict[tuple[str, int], list[float]] = defaultdict(list)  # outputs, by activation
+        self.pairs: list[tuple[str, float, float]] = []  # operation, prediction, target of squares
+        self.margins: list[float] = []  # t or -t in hinge losses, (1 - t * score).relu()
+        self.twice = ""  # 'sigmoid' or 'softmax' if one is the input of another exponential
+        unit: dict[Any, int] = {}  # of a parameter, product or sum
+        for node in order:
+            op, operands = node._op, node._prev
+            if not operands:
+                if node in index:
+                    unit[node] = index[node]
+                    self.used.add(index[node])
+                elif node.requires_grad:
+                    self.leaves.append(node)
+            elif op == "*":
+                for p, x in (operands, operands[::-1]):
+                    if p in index:
+                        unit[node] = index[p]
+                        if not x._prev and x not in index:
+                            self.inputs[index[p]].append(x.data)
+            elif op == "+":
+                first = unit.get(operands[0], unit.get(operands[1]))
+                if first is not None:
+                    unit[node] = first
+            elif op in ("ReLU", "tanh", "sigmoid"):
+                if operands[0] in unit:
+                    self.units[op, unit[operands[0]]].append(node.data)
+                elif op == "ReLU":
+                    self._see_hinge(operands[0])
+            elif op in ("**2", "**2.0", "abs") and operands[0]._op == "-":
+                target, output = sorted(operands[0]._prev, key=lambda v: bool(v._prev))
+                if output._prev and not target._prev:
+                    self.pairs.append((output._op, output.data, target.data))
+            elif op == "exp":
+                self._see_exponential(operands[0])
+
+    def _see_hinge(self, x: Any) -> None:
+        if x._op in ("+", "-") and x._prev[0].data == 1 and x._prev[1]._op == "*":
+            label, score = sorted(x._prev[1]._prev, key=lambda v: bool(v._prev) and v._op != "neg")
+            if score._prev:
+                self.margins.append(label.data)
+
+    def _see_exponential(self, x: Any) -> None:
+        x = x._prev[0] if x._op == "-" else x  # the largest score is subtracted first
+        if x._op == "sigmoid" or (x._op == "/" and x._prev[0]._op == "exp"):
+            self.twice = "sigmoid" if x._op == "sigmoid" else "softmax"
+
+
+@dataclass
+class Step:
+    """From the first backward pass after a movement of parameters to the next movement.
+
+    Each list has a number for each parameter.
+    """
+
+    number: int  # from 1
+    data: list[float]
+    before: list[float]  # gradients when its first backward pass began
+    grads: list[float]  # when its last one ended
+    after: list[float] = field(default_factory=list)  # parameters at the end
+    left: list[float] = field(default_factory=list)  # gradients at the end
+    loss: float = math.nan  # the mean of those on which backward() was called
+    passes: int = 0  # calls of backward()
+    turns: int = 0  # of the loop
+    is_stale: bool = False  # backward() was called on the loss of the step before
+    reached: bool | None = None  # whether it reached a parameter; None if unknown
+    printed: float | None = None  # a variable `loss` on which backward() was not called
+    bad: dict[str, str] | None = None  # what gave the first number that is not finite
+    look: Look | None = None
+
+    @property
+    def moved(self) -> bool:
+        """Whether a parameter changed."""
+        return self.after != self.data
+
+    @property
+    def movement(self) -> list[float]:
+        """How far each parameter moved."""
+        return list(map(sub, self.after, self.data))
+
+
+@dataclass
+class History:
+    """What is known of a run: the last steps that were looked at, and a few numbers of others."""
+
+    names: list[str]  # paths of the parameters
+    steps: deque[Step] = field(default_factory=partial(deque, maxlen=4))
+    looks: deque[Look] = field(default_factory=partial(deque, maxlen=16))
+    first: Step | None = None
+    used: set[int] = field(default_factory=set)  # parameters that were in a graph
+    losses: list[float] = field(default_factory=list)  # of all steps
+    norms: list[float] = field(default_factory=list)  # of gradients, in steps that were looked at
+    most: float = 0.0  # the largest movement, in units of the norm of the parameters
+    accuracy: float | None = None  # on X and y
+    largest_class: float = 0.0  # its share in y
+    line: str = ""  # a line of the program such as p = p - 0.1 * p.grad
+    rates: list[float] = field(default_factory=list)  # of optimizers that have some parameters
+    others: int = 0  # optimizers that have none
+
+    def __post_init__(self) -> None:
+        self.layer, self.row, self.table = (
+            [*map(f, self.names)] for f in (layer_of, row_of, table_of)
+        )
+
+    def add(self, step: Step) -> None:
+        """Adds a step that was looked at."""
+        self.first = self.first or step
+        self.steps.append(step)
+        self.norms.append(norm(step.grads))
+        if step.look:
+            self.looks.append(step.look)
+            self.used |= step.look.used
+        if step.moved and (size := norm(step.data)):
+            self.most = max(self.most, norm(step.movement) / size)
+
+    @property
+    def step(self) -> Step:
+        """The last step."""
+        return self.steps[-1]
+
+    @property
+    def look(self) -> Look:
+        """The last graph, or an empty one."""
+        return self.looks[-1] if self.looks else Look()
+
+    @property
+    def first_look(self) -> Look:
+        """The first graph, or an empty one."""
+        return (self.first and self.first.look) or Look()
+
+    def layers(self) -> dict[str, list[int]]:
+        """The parameters in each part of the model, such as layers[0], in their order."""
+        found = defaultdict(list)
+        for i, layer in enumerate(self.layer):
+            found[layer].append(i)
+        return found
+
+
+def norm(numbers: Sequence[float]) -> float:
+    """The square root of the sum of squares."""
+    return math.hypot(*numbers)
+
+
+def layer_of(name: str) -> str:
+    """The part of a model to which a parameter belongs: its path up to a dot.
+
+    >>> layer_of("layers[0].neurons[1].w[2]"), layer_of("w[2]")
+    ('layers[0]', '')
+    """
+    return name.partition(".")[0] if "." in name else ""
+
+
+def row_of(name: str) -> str:
+    """A parameter without its last index.
+
+    >>> row_of("layers[0].neurons[1].w[2]"), row_of("modules[0].weight[1][2]")
+    ('layers[0].neurons[1].w', 'modules[0].weight[1]')
+    """
+    return re.sub(r"\[\d+\]$", "", name)
+
+
+def table_of(name: str) -> str:
+    """A parameter without all indices at its end.
+
+    >>> table_of("modules[0].weight[1][2]")
+    'modules[0].weight'
+    """
+    return re.sub(r"(\[\d+\])+$", "", name)

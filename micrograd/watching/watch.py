@@ -1,0 +1,363 @@
+"""`watch`, a line around one's own training loop.
+
+>>> from micrograd import SGD, Value, watch
+>>> w, X, y = Value(0.0), [0.5, -0.5], [1.0, -1.0]
+>>> optimizer = SGD([w], lr=0.1)
+>>> run = watch(range(10), [w], bar=False)
+>>> for step in run:  # doctest: +NORMALIZE_WHITESPACE
+...     loss = sum((w * x - t) ** 2 for x, t in zip(X, y))
+...     loss.backward()
+...     optimizer.step()
+Step 3: gradients are added to those of the step before (w: -2, -3.8, -5.22): call
+model.zero_grad(), or optimizer.zero_grad(), before loss.backward().
+>>> print(run.report().partition(":")[0])
+10 steps, loss 2 to 2.02
+"""
+
+from __future__ import annotations
+
+import linecache
+import math
+import re
+import runpy
+import sys
+import weakref
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from contextlib import contextmanager
+from numbers import Real
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from tqdm import tqdm
+
+from micrograd.core.errors import described
+from micrograd.core.files import FilePath
+from micrograd.core.pause import no_grad, watchers
+from micrograd.core.shapes import flat, plain
+from micrograd.draw.calls import OTHERS
+from micrograd.draw.names import found, is_model
+from micrograd.draw.variables import variables
+from micrograd.engine import Value
+from micrograd.nn import accuracy
+from micrograd.optim import Optimizer, Parameters
+from micrograd.texts import texts_of
+from micrograd.watching.findings import AT_ONCE, CAUSES, EFFECTS, TIMES
+from micrograd.watching.step import History, Look, Step
+
+SHARE = 0.03  # of the time of a loop, for looking at steps
+OFTEN = 0.1  # seconds between two looks at the bar
+MOST = 1000  # examples of which the accuracy is shown
+OVER = re.compile(r"^\s*(\w+)\s*(=\s*\1\s*-|-=)[^#=]*\.grad")  # p = p - 0.1 * p.grad
+
+Numbers = tuple[list[float], list[float]]  # data and gradients of all parameters
+
+
+class Finding(NamedTuple):
+    """What is wrong since which step, and what to do."""
+
+    step: int
+    what: str
+    how: str
+
+    def __str__(self) -> str:
+        return f"Step {self.step}: {self.what}: {self.how}."
+
+
+class Report(str):
+    """A text that a notebook shows as it is."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+class Run:
+    """The items, with a progress bar that shows the loss, and a sentence for each thing wrong.
+
+    It looks at what each step does to the parameters and at the graph of the loss, changes nothing,
+    and takes less than a tenth of the time. If all is well, it says nothing.
+
+    Args:
+        items: what the loop goes over, such as range(100) or the batches of an epoch.
+        model: a model with parameters(), or a list of parameters, of this engine or another one.
+        X: examples; with them, the bar shows the accuracy, of the first thousand.
+        y: the classes of the examples.
+        bar: whether there is a progress bar.
+        language: that of the sentences; see `texts`.
+
+    Raises:
+        TypeError: the model has something else than parameters with one number each.
+    """
+
+    def __init__(
+        self,
+        items: Iterable[Any],
+        model: Any,
+        X: Any = None,
+        y: Any = None,
+        *,
+        bar: bool = True,
+        language: str = "en",
+    ) -> None:
+        self.items, self.model, self.bar = items, model, bar
+        self.examples = None if X is None or y is None else (plain(X)[:MOST], flat(y)[:MOST])
+        self.findings: dict[str, Finding] = {}  # by their names in findings.py
+        self._texts = texts_of("watch", language)
+        self._times: Counter[str] = Counter()
+        self._number = 0  # of steps so far
+        self._step: Step | None = None  # the one that is going on
+        self._unjudged: Step | None = None  # the last one, if it was not looked at
+        self._failed = ""  # the operation that raised an error
+        self._root: Callable[[], object] = lambda: None  # of the last backward pass
+        self._spent, self._begin = 0.0, perf_counter()
+        self._own([] if model is None else _parameters(model))
+
+    def _own(self, named: Sequence[tuple[str, Any]]) -> None:
+        self._values = [p for _, p in named]
+        self._index = {p: i for i, p in enumerate(self._values)}
+        self.history = History([name for name, _ in named])
+        self._last = self._numbers()
+
+    def __iter__(self) -> Iterator[Any]:
+        """The items; while they last, backward passes are watched."""
+        self._begin, shown = perf_counter(), 0.0
+        total = len(self.items) if isinstance(self.items, Sized) else None
+        with tqdm(total=total, unit="step", disable=not self.bar) as bar:
+            with self.watching():
+                for item in self.items:
+                    yield item
+                    self.turn()
+                    if self.bar and perf_counter() > shown + OFTEN:
+                        shown = perf_counter()
+                        bar.set_postfix_str(self._state(), refresh=False)
+                    bar.update()
+            bar.set_postfix_str(self._state())
+
+    @contextmanager
+    def watching(self) -> Iterator[Run]:
+        """A block in which backward passes are watched; at its end, the run is over."""
+        undo = _listen(self._values)
+        watchers.append(self)
+        try:
+            yield self
+        finally:
+            watchers.remove(self)
+            undo()
+            self.finish()
+
+    def report(self) -> Report:
+        """All findings, below a line on the run."""
+        losses = self.history.losses or [math.nan]
+        key = "run" if self.findings else "fine" if self.history.losses else "none"
+        known = {"first": f"{losses[0]:.4g}", "last": f"{losses[-1]:.4g}", "n": self._number}
+        lines = [self._texts[key].format(**known), *map(str, self.findings.values())]
+        return Report("\n".join(lines))
+
+    # ---- What the loop and the engine tell
+
+    def begin(self, order: Sequence[Any]) -> None:
+        """A backward pass begins: if parameters moved since the last one, that was a step."""
+        if not isinstance(order[-1].data, Real):  # a program is being recorded by the compiler
+            return
+        if not self._values:
+            self._own(_in_graph(order))
+        now, step = self._numbers(), self._step
+        if step and (now[0] != step.data or (any(step.grads) and not any(now[1]))):
+            self._close(step, now)
+        self._step = self._step or self._opened(now)
+
+    def end(self, order: Sequence[Any]) -> None:
+        """A backward pass has ended."""
+        step, root = self._step, order[-1]
+        if step is None or not isinstance(root.data, Real):
+            return
+        start, first, loss = perf_counter(), not step.passes, float(root.data)
+        step.passes += 1
+        step.loss = loss if first else step.loss + (loss - step.loss) / step.passes
+        step.grads = [p.grad for p in self._values]
+        step.is_stale = self._root() is root if first else step.is_stale
+        self._root = weakref.ref(root)
+        checked: list[Any] = [loss, *step.grads]
+        if self._looking and isinstance(root, Value):
+            checked += [v.data for v in order]
+            if not step.reached:
+                step.reached = any(node in self._index for node in order)
+                step.look = Look(order, self._index) if step.reached or first else step.look
+            other = variables(None).get("loss") if first else None
+            if isinstance(other, Value) and other._prev and other is not root:
+                step.printed = None if any(other is v for v in order) else other.data
+        if not step.bad and not math.isfinite(sum(checked)):
+            step.bad = self._first_bad(order)
+        self._spent += perf_counter() - start
+
+    def turn(self) -> None:
+        """The loop went round; without a movement, gradients may be collected over several turns.
+
+        Without a backward pass, or if gradients were thrown away, the step is over as well.
+        """
+        self._failed, now = "", self._numbers()
+        self._step = step = self._step or self._opened(self._last)
+        step.turns += 1
+        if not step.passes or now[0] != step.data or not any(now[1]):
+            self._close(step, now)
+
+    def failed(self, formula: str) -> None:
+        """An operation raised an error; if the loop turns again, the program has caught it."""
+        self._failed = formula
+
+    def finish(self) -> None:
+        """The loop has ended."""
+        step = self._step or (self._opened(self._numbers()) if self._failed else None)
+        if step:
+            if self._failed:
+                step.bad = {"formula": self._failed, "result": "an error"}
+            self._close(step, self._numbers(), times=max(1, step.turns))
+        if self.examples:
+            self._evaluate(*self.examples)
+        if self._unjudged:
+            self._judge(self._unjudged)
+
+    # ---- Steps
+
+    def _numbers(self) -> Numbers:
+        return [p.data for p in self._values], [p.grad for p in self._values]
+
+    def _may_look(self) -> bool:
+        return self._spent < SHARE * (perf_counter() - self._begin)
+
+    def _opened(self, now: Numbers) -> Step:
+        self._number += 1
+        self._looking = self._number <= 3 or self._may_look()
+        return Step(self._number, *now, grads=[0.0] * len(self._values))
+
+    def _close(self, step: Step, now: Numbers, times: int = 1) -> None:
+        start = perf_counter()
+        step.after, step.left = self._last = now
+        self._step = None
+        self.history.losses.append(step.loss)
+        self._unjudged = None if self._looking or step.bad else step
+        if not self._unjudged:
+            self._judge(step, times)
+        self._spent += perf_counter() - start
+
+    def _judge(self, step: Step, times: int = 1) -> None:
+        self.history.add(step)
+        if not step.moved:
+            self._look_around()
+        if self.examples and self._may_look():
+            self._evaluate(*self.examples)
+        for finding in *CAUSES, *EFFECTS:
+            name, gaps = finding.__name__, None
+            if name not in self.findings and not (finding in EFFECTS and self.findings):
+                gaps = finding(self.history)
+            self._times[name] = self._times[name] + times if gaps is not None else 0
+            if gaps is not None and self._times[name] >= (1 if finding in AT_ONCE else TIMES):
+                shown = {k: f"{x:.3g}" if isinstance(x, float) else x for k, x in gaps.items()}
+                keys = (f"{gaps.get('key') or name}.{part}" for part in ("what", "how"))
+                what, how = (self._texts[key].format(**shown) for key in keys)
+                self.findings[name] = Finding(step.number, what, how)
+                tqdm.write(str(self.findings[name]))
+
+    def _first_bad(self, order: Sequence[Any]) -> dict[str, str] | None:
+        # The first operation that gave a number that is not finite, forward or backward.
+        for node in order if isinstance(order[-1], Value) else ():
+            if not math.isfinite(node.data):
+                formula = described(node._op, node._prev) if node._prev else ""
+                if node in self._index:
+                    formula = f"the update of {self.history.names[self._index[node]]}"
+                key = {} if formula else {"key": "nonfinite.data"}
+                return {"formula": formula, "result": f"{node.data}", **key}
+        for node in reversed(order):
+            operands = getattr(node, "_prev", ())
+            if not all(math.isfinite(operand.grad) for operand in operands):
+                formula = described(node._op, [*operands])
+                return {"formula": f"the backward pass of {formula}", "result": "inf or nan"}
+        return None
+
+    def _look_around(self) -> None:
+        # What the program has, for a step that moved nothing.
+        own, history = {*map(id, self._values)}, self.history
+        known = [x for x in variables(None).values() if isinstance(x, Optimizer)]
+        having = [x for x in known if not own.isdisjoint(map(id, x.parameters))]
+        history.rates, history.others = [x.lr for x in having], len(known) - len(having)
+        frame: Any = sys._getframe()
+        while frame and frame.f_code.co_filename.startswith(OTHERS):
+            frame = frame.f_back
+        lines = linecache.getlines(frame.f_code.co_filename) if frame else []
+        history.line = next((line.strip() for line in lines if OVER.match(line)), "")
+
+    def _evaluate(self, X: Any, y: Sequence[Any]) -> None:
+        with no_grad():
+            scores = [[getattr(s, "data", s) for s in flat(self.model(x))] for x in X]
+        are_shares = all(0 <= s <= 1 for row in scores for s in row)
+        try:
+            self.history.accuracy = accuracy(scores, y, 0.5 if are_shares else 0.0)
+        except (TypeError, ValueError):  # not classes
+            self.examples = None
+        else:
+            self.history.largest_class = max(Counter(y).values()) / len(y)
+
+    def _state(self) -> str:
+        share = self.history.accuracy
+        losses = [f"loss {loss:.4g}" for loss in self.history.losses[-1:]]
+        return ", ".join(losses + ([f"{share:.0%} right"] if share is not None else []))
+
+
+watch = Run  # as one calls it
+
+
+def watch_script(file: FilePath) -> Run:
+    """A run of a script as it is: a step ends when a parameter has moved."""
+    sys.argv = [str(file)]
+    with Run((), None).watching() as run:
+        runpy.run_path(str(file), run_name="__main__")
+    return run
+
+
+def _is_parameter(thing: object) -> bool:
+    return hasattr(thing, "data") and hasattr(thing, "grad") and not hasattr(thing, "__len__")
+
+
+def _parameters(model: Any) -> list[tuple[str, Any]]:
+    # The parameters with their names: paths in the model, variables, or labels.
+    given = model.parameters() if callable(getattr(model, "parameters", None)) else model
+    paths = {}
+    if is_model(model):
+        paths = {id(p): name[1:] for name, p, _ in found(model, "", True, _is_parameter)}
+    for name, thing in variables(None).items():
+        for path, p, _ in found(thing, name, is_node=_is_parameter):
+            paths.setdefault(id(p), path)
+    named = []
+    for i, p in enumerate(Parameters(given, "watch").all):
+        if not isinstance(p.data, Real):
+            got = f"got {type(p.data).__name__} as the data of parameter {i}"
+            raise TypeError(f"watch expects parameters with one number each, {got}")
+        named.append((paths.get(id(p)) or getattr(p, "label", "") or f"parameter {i}", p))
+    return named
+
+
+def _in_graph(order: Sequence[Any]) -> list[tuple[str, Any]]:
+    # The parameters of the models among the variables, or else the leaves that get a gradient.
+    models = [thing for thing in variables(None).values() if is_model(thing)]
+    named = [pair for model in models for pair in _parameters(model)]
+    leaves = [v for v in order if not v._prev and v.requires_grad]
+    return [*{id(p): (name, p) for name, p in named}.values()] or _parameters(leaves)
+
+
+def _listen(values: Sequence[Any]) -> Callable[[], None]:
+    # Has backward() of another engine tell the watchers, too; the result undoes it.
+    kind: Any = type(values[0]) if values else Value
+    original = vars(kind).get("backward")
+    if issubclass(kind, Value) or original is None:
+        return lambda: None
+
+    def backward(self: Any, *arguments: Any, **options: Any) -> Any:
+        for watcher in watchers:
+            watcher.begin([self])
+        result = original(self, *arguments, **options)
+        for watcher in watchers:
+            watcher.end([self])
+        return result
+
+    kind.backward = backward
+    return lambda: setattr(kind, "backward", original)

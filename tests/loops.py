@@ -1,0 +1,265 @@
+"""Training loops, as texts: a right one, and edits that make it wrong or right in another way."""
+
+import contextlib
+from typing import NamedTuple
+
+LECTURE = """
+import random
+import micrograd
+from micrograd import MLP, SGD, Adam, AdamW, Linear, Sequential, Value, no_grad, values, watch
+from micrograd.datasets import blobs, circles, moons, spirals
+from micrograd.losses import *
+from micrograd.nn import Tanh
+from micrograd.optim import clip_grad_norm, cosine
+
+random.seed(SEED)
+model = MLP(3, [4, 4, 1], activation="tanh", output="tanh")
+xs = [[2.0, 3.0, -1.0], [3.0, -1.0, 0.5], [0.5, 1.0, 1.0], [1.0, 1.0, -1.0]]
+ys = [1.0, -1.0, -1.0, 1.0]
+optimizer = SGD(model.parameters(), lr=0.05)
+before = 0
+run = watch(range(60), model, bar=False)
+for step in run:
+    loss = sum((model(x) - t) ** 2 for x, t in zip(xs, ys))
+    model.zero_grad()
+    loss.backward()
+    for p in model.parameters():
+        p.data -= 0.05 * p.grad
+"""
+UPDATE = LECTURE[LECTURE.index("    for p in model") :]
+STEP = "    optimizer.step()\n"
+XOR = "[[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]"
+FOUR = LECTURE[LECTURE.index("[[2.0") : LECTURE.index("\nys")]
+
+
+class Row(NamedTuple):
+    """A mistake: the finding, the edits that make it, and those of a right loop like it."""
+
+    name: str
+    wrong: list
+    right: list
+    seed: int = 1337
+
+
+def edited(edits, seed=1337):
+    """The program after all edits, each of which must find its old text."""
+    text = LECTURE.replace("SEED", str(seed))
+    for old, new in edits:
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
+def run_of(program, path):
+    """The run of a program, in a file of its own, that may end with an error of arithmetic."""
+    path.write_text(program, encoding="utf-8")
+    names = {"__name__": "__main__"}
+    with contextlib.suppress(ArithmeticError):
+        exec(compile(program, str(path), "exec"), names)
+    return names["run"]
+
+
+RESET = "    model.zero_grad()\n"
+LOSS = "(model(x) - t) ** 2"
+SUM = f"sum({LOSS} for x, t in zip(xs, ys))"
+MODEL = LECTURE[LECTURE.index("MLP(3") : LECTURE.index("\nxs")]
+BACKWARD = "    loss.backward()\n"
+DATA = (FOUR, XOR), ("[1.0, -1.0, -1.0, 1.0]", "[-1.0, 1.0, 1.0, -1.0]")
+OWN = """
+class Neuron:
+    def __init__(self, nin):
+        self.w = [Value(random.uniform(-1, 1)) for _ in range(nin)]
+        self.b = Value(random.uniform(-1, 1))
+    def __call__(self, x):
+        return sum((wi * xi for wi, xi in zip(self.w, x)), self.b).tanh()
+    def parameters(self):
+        return self.w + [self.b]
+
+class Layer:
+    def __init__(self, nin, nout):
+        self.neurons = [Neuron(nin) for _ in range(nout)]
+    def __call__(self, x):
+        outs = [n(x) for n in self.neurons]
+        return outs[0] if len(outs) == 1 else outs
+    def parameters(self):
+        return [p for neuron in self.neurons for p in neuron.parameters()]
+
+class MLP:
+    def __init__(self, nin, nouts):
+        sz = [nin] + nouts
+        self.layers = [Layer(sz[i], sz[i + 1]) for i in range(len(nouts))]
+    def __call__(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+    def parameters(self):
+        return [p for layer in self.layers for p in layer.parameters()]
+
+random.seed("""
+RESET_BY_HAND = "    for p in model.parameters():\n        p.grad = 0.0\n"
+OWN_CLASSES = [
+    ("\nrandom.seed(", OWN), (MODEL, "MLP(3, [4, 4, 1])"), (RESET, RESET_BY_HAND)
+]  # fmt: skip
+MANY = "MLP(3, [10, 10, 10, 10, 1], activation='tanh', output='tanh')"
+UNEQUAL = ("ys = [1.0, -1.0", "ys = [1.0, 1.0")
+EQUAL = "\nfor p in model.parameters():\n    p.data = 0.1\nxs"
+WITH_ADAM = [(UPDATE, STEP), ("SGD(model.parameters(), lr=0.05)", "Adam(model.parameters(), 0.01)")]
+IN_TURN = "    for x, t in zip(xs, ys):\n        (" + LOSS + ").backward()\n"
+HINGE = "(1 + -t * model(x)).relu()"
+LINEAR = (MODEL, "MLP(3, [4, 1], activation='tanh')")
+
+TABLE = [
+    # ---- the loop
+    Row("accumulated", [(RESET, "")], [(RESET, ""), (UPDATE, UPDATE + RESET)]),
+    Row("accumulated", [*OWN_CLASSES, (RESET_BY_HAND, "")], OWN_CLASSES),
+    Row("unmoved", [("0.05 * p", "0.0 * p")], [("0.05 * p", "1e-3 * p")]),
+    Row("unmoved", [("p.data -= 0.05 * p.grad", "p = p - 0.05 * p.grad")], []),
+    Row("unmoved", [("p.data -=", "p -=")], [("    for p in", "    with no_grad():\n     for p in"),
+                                             ("p.data -=", "p -=")]),
+    Row("unmoved", [(RESET, ""), (BACKWARD, BACKWARD + RESET)], []),
+    Row("unmoved", [(UPDATE, STEP), ("lr=0.05", "lr=0.0")], [(UPDATE, STEP)]),
+    Row("unmoved", [(UPDATE, STEP), ("before = 0", "model = MLP(3, [4, 4, 1], 'tanh')")], []),
+    Row("uphill", [("-= 0.05", "+= 0.05")], []),
+    Row("detached", [(LOSS, "(Value(model(x).data) - t) ** 2")], []),
+    Row("detached", [("loss = sum", f"net = {MODEL}\n    loss = sum"), (LOSS, "(net(x) - t) ** 2")],
+        [("loss = sum", "net = model\n    loss = sum"), (LOSS, "(net(x) - t) ** 2")]),
+    Row("detached", [("before = 0", f"net = {MODEL}"), (LOSS, "(net(x) - t) ** 2")], []),
+    Row("no_backward", [(BACKWARD, "")], []),
+    Row("stale", [(f"    loss = {SUM}\n", ""), ("before = 0", f"loss = {SUM}")], []),
+    Row("leftover", [("before = 0", f"({SUM}).backward()"), (RESET, ""), (UPDATE, UPDATE + RESET)],
+        [("before = 0", f"({SUM}).backward()")]),
+    Row("missing", [(UPDATE, STEP), ("SGD(model", "SGD(model.layers[2]")],
+        [(UPDATE, STEP), ("before = 0", "model.layers[0].requires_grad = False")]),
+    Row("unused", [("before = 0", "model.extra = Value(1.0)")], []),
+    Row("printed", [("loss = sum", "part = sum"), (BACKWARD, "    loss = part + sum(p * p for p in "
+         "model.parameters())\n    part.backward()\n")],
+        [(BACKWARD, "    (loss / 2).backward()\n")]),
+    # ---- the step
+    Row("too_slow", [("0.05 * p", "1e-9 * p")], [("0.05 * p", "1e-9 * 1.5 ** step * p")]),
+    Row("too_fast", [("0.05 * p", "2.0 * p")], []),
+    # ---- the data
+    Row("scale", [(FOUR, "[[150.0, 1.0, 3.0], [160, 0, 1], [140, 2, 2], [155, 1, 1]]")], []),
+    Row("scale", [(FOUR, "[[1e-4, 2e-4, 0], [3e-4, 1e-4, 0], [0, 1e-4, 1e-4], [2e-4, 0, 0]]")], []),
+    Row("reach", [("ys = [1.0", "ys = [10.0")], [("ys = [1.0", "ys = [10.0"), LINEAR,
+                                                 ("0.05 * p", "0.005 * p")]),
+    Row("reach", [(MODEL, "MLP(3, [4, 1], output='relu')")], []),
+    Row("labels", [(LOSS, HINGE), ("[1.0, -1.0, -1.0, 1.0]", "[1, 0, 0, 1]"), LINEAR],
+        [(LOSS, HINGE), LINEAR]),
+    Row("twice", [(LOSS, "binary_cross_entropy_with_logits(model(x).sigmoid(), (t + 1) / 2)"),
+                  LINEAR],
+        [(LOSS, "binary_cross_entropy_with_logits(model(x), (t + 1) / 2)"), LINEAR]),
+    Row("twice", [(LOSS, "cross_entropy(values(model(x)).softmax(), int(t > 0))"),
+                  (MODEL, "MLP(3, [4, 2], 'tanh')")],
+        [(LOSS, "cross_entropy(model(x), int(t > 0))"), (MODEL, "MLP(3, [4, 2], 'tanh')")]),
+    Row("imbalance", [(f"{FOUR}\nys = [1.0, -1.0, -1.0, 1.0]", "[[i % 3, i % 5, i % 7] for i in "
+         "range(20)]\nys = [1] * 19 + [-1]"), ("model, bar", "model, xs, ys, bar"),
+         ("0.05", "1e-3"),         ("60", "300")], [("model, bar", "model, xs, ys, bar")]),
+    # ---- the network
+    Row("equal_weights", [("\nxs", EQUAL)], []),
+    Row("dead", [*DATA, (MODEL, "MLP(2, [4, 1])"), ("60", "400")],
+        [*DATA, (MODEL, "MLP(2, [4, 1], 'tanh')"), ("60", "400")], 0),
+    Row("saturated", [("\nxs", "\nfor p in model.parameters():\n    p.data *= 30\nxs")], []),
+    Row("fading", [(MODEL, MANY), UNEQUAL,
+                   ("\nxs", "\nfor p in model.parameters():\n    p.data *= 0.02\nxs")],
+        [(MODEL, MANY), UNEQUAL]),
+    Row("equal_outputs", [(LOSS, "(model([1.0, 2.0, 3.0]) - t) ** 2")], []),
+    # ---- the first number that is not finite
+    Row("nonfinite", [(MODEL, "MLP(3, [4, 4, 1], 'relu')"), ("0.05 * p", "1e60 * p")], []),
+    Row("nonfinite", [("[[2.0", "[[1e308 * 10")], []),
+    Row("nonfinite", [(LOSS, "(model(x) * 1e308 * 10 - t).tanh()")], []),
+    # ---- a plateau
+    Row("plateau", [(LOSS, "1 - 1e-4 * (model(x) * t)"), ("60", "80"), ("0.05", "0.01")], []),
+]  # fmt: skip
+
+# ---- Right trainings, by what is special in them
+
+
+def on(data, model, *edits):
+    """Edits for other data and another model."""
+    return [(f"xs = {FOUR}\nys = [1.0, -1.0, -1.0, 1.0]", data), (MODEL, model), *edits]
+
+
+SIGNS = "; ys = [2 * t - 1 for t in ys]"
+MOONS = f"xs, ys = moons(20, noise=0.1, seed=1){SIGNS}"
+CIRCLES = "xs, ys = circles(16, noise=0.05, seed=0)"
+ODD = f"xs = {XOR}; ys = [-1.0, 1.0, 1.0, -1.0]"
+SINE = "xs = [[i / 10] for i in range(-15, 16, 2)]; ys = [(2 * x[0] % 3) / 3 for x in xs]"
+LINE = "xs = [i / 10 for i in range(-10, 11)]; ys = [3 * x + 1 + random.gauss(0, 0.3) for x in xs]"
+ACCURACY = ("model, bar", "model, xs, ys, bar")
+LOGITS = (SUM, "binary_cross_entropy_with_logits(model(xs), ys)")
+CLASSES = (SUM, "cross_entropy(model(xs), ys)")
+TIMES_X = (LOSS, "(model[0] * x + model[1] - t) ** 2 / 21")
+LEAVES = [("model.zero_grad()", "for p in model: p.grad = 0"), ("model.parameters()", "model")]
+IN_TURNS = "".join(f"    {line}\n" for line in (
+    "((model(xs[step % 20]) - ys[step % 20]) ** 2 / 4).backward()",
+    "if step % 4 == 3:", "    optimizer.step()", "    optimizer.zero_grad()",
+))  # fmt: skip
+BODY = LECTURE[LECTURE.index("    loss = sum") :]
+EPOCHS = "    for k in range(4):\n" + "".join(f"    {line}\n" for line in BODY.splitlines())
+
+
+def with_optimizer(made):
+    """Edits for another optimizer."""
+    return (UPDATE, STEP), ("SGD(model.parameters(), lr=0.05)", made)
+
+
+def with_adam(rate):
+    """Edits for Adam."""
+    return with_optimizer(f"Adam(model.parameters(), {rate})")
+
+
+RIGHT = {
+    "the lecture": [],
+    "own classes": OWN_CLASSES,
+    "hinge, decay, schedule": on(MOONS, "MLP(2, [8, 8, 1])", ACCURACY,
+        (SUM, f"sum({HINGE} for x, t in zip(xs, ys)) / 20 + 1e-4 * sum(p * p for p in "
+              "model.parameters())"), ("0.05 * p", "(1 - 0.9 * step / 60) * p")),
+    "adam": on(CIRCLES, "MLP(2, [8, 1], 'tanh')", LOGITS, ACCURACY, *with_adam(0.02)),
+    "xor": on(ODD, "MLP(2, [4, 1], 'tanh')", ACCURACY, ("60", "400")),
+    "xor, tanh output": on(ODD, "MLP(2, [4, 1], 'tanh', 'tanh')", ("60", "400")),
+    "xor, sigmoid output": on(f"xs = {XOR}; ys = [0, 1, 1, 0]", "MLP(2, [4, 1], 'tanh', 'sigmoid')",
+        (SUM, "binary_cross_entropy(model(xs), ys)"), *with_adam(0.05), ("60", "200")),
+    "a second run": [("before", "for _ in watch(range(99), model, bar=False):\n"
+        f"    model.zero_grad()\n    ({SUM}).backward()\n    optimizer.step()\nbefore")],
+    "a line": on(LINE, "[Value(0.5), Value(0.0)]", TIMES_X, *LEAVES, ("60", "300")),
+    "one example a step": on(LINE, "[Value(0.5), Value(0.0)]", (SUM, "(model[0] * xs[step % 21] + "
+        "model[1] - ys[step % 21]) ** 2"), *LEAVES, ("60", "200")),
+    "momentum": on(LINE, "[Value(5.0)]", (SUM, "(model[0] - 1) ** 2"), ("60", "200"),
+        *with_optimizer("SGD(model, lr=0.01, momentum=0.95)"), *LEAVES[:1]),
+    "a maximum": on(LINE, "[Value(5.0)]", (SUM, "-(model[0] - 1) ** 2"), ("-=", "+="), *LEAVES),
+    "a cubic": on(LINE, "[Value(0.0) for _ in range(4)]", *LEAVES, ("0.05", "0.3"),
+        (LOSS, "(sum(c * x**i for i, c in enumerate(model)) - t) ** 2 / 21")),
+    "mini-batches": on(MOONS, "MLP(2, [8, 1])", (LOSS, HINGE),
+        ("in zip(xs, ys)", "in random.sample([*zip(xs, ys)], 5)"),
+        *with_optimizer("SGD(model.parameters(), 0.02, momentum=0.9)")),
+    "four turns a step": on(MOONS, "MLP(2, [6, 1], 'tanh')", (BODY, IN_TURNS), ("60", "160")),
+    "epochs": on(MOONS, "MLP(2, [6, 1], 'tanh')", (BODY, EPOCHS), (LOSS, LOSS + " / 5"),
+        ("60", "9"), ("zip(xs, ys)", "zip(xs[k::4], ys[k::4])")),
+    "one pass for each example": on(MOONS, "MLP(2, [6, 1], 'tanh')", (BACKWARD, ""),
+        (f"    loss = {SUM}\n{RESET}", f"{RESET}    for x, t in zip(xs, ys):\n"
+         f"        loss = {LOSS} / 20\n        loss.backward()\n")),
+    "classes, cosine": on("xs, ys = blobs(20, seed=0)", "MLP(2, [6, 3], 'tanh')", CLASSES, ACCURACY,
+        *with_adam(0.05), (STEP, f"    optimizer.lr = cosine(0.05, 0.0, 60)(step)\n{STEP}")),
+    "warm-up": on(CIRCLES, "MLP(2, [8, 1], 'tanh')", LOGITS, *with_adam(0.0),
+        (STEP, f"    optimizer.lr = 0.02 * min(1, step / 30)\n{STEP}")),
+    "from zero": on(f"{MOONS}; ys = [int(t > 0) for t in ys]", "MLP(2, [1])", LOGITS, ACCURACY,
+        ("before", "for p in model.parameters():\n    p.data = 0.0\nbefore"), ("60", "150")),
+    "arrays": on("xs, ys = spirals(12, seed=0)", "Sequential(Linear(2, 8), Tanh(), Linear(8, 8), "
+        "Tanh(), Linear(8, 3))", CLASSES, *with_adam(0.02), ("60", "30")),
+    "relu, a wave": on(SINE, "MLP(1, [12, 1])", (SUM, "squared_error(model(xs), ys)"),
+        *with_adam(0.03), ("60", "100")),
+    "frozen": on(MOONS, "MLP(2, [8, 1], 'tanh')", (SUM, "hinge(model(xs), ys)"),
+        ("before", "model.layers[0].requires_grad = False\nbefore"), *with_optimizer(
+            "SGD(model.parameters(), lr=0.2)")),
+    "clipped": on(MOONS, "MLP(2, [8, 8, 1])", (SUM, "hinge(model(xs), ys)"), ("60", "40"),
+        *with_optimizer("AdamW(model.parameters(), lr=0.02)"),
+        (STEP, f"    clip_grad_norm(model.parameters(), 1.0)\n{STEP}")),
+    "two models": on("xs = [[random.random() for _ in range(4)] for _ in range(6)]", "[MLP(4, [2], "
+        "'tanh'), MLP(2, [4])]", *with_adam(0.02),
+        (SUM, "squared_error(model[1](model[0](xs)), xs)"),
+        ("model.parameters()", "[p for m in model for p in m.parameters()]"),
+        ("model, bar", "[p for m in model for p in m.parameters()], bar"),
+        ("model.zero_grad()", "optimizer.zero_grad()")),
+    "compiled": on(MOONS, "MLP(2, [8, 1])", (SUM, "compiled(xs, ys)"), *with_adam(0.01), ("before",
+        f"compiled = micrograd.compile(lambda x, t: {HINGE})\nbefore")),
+}  # fmt: skip

@@ -1,0 +1,116 @@
+"""What `watch` works with, what it leaves as it is, and that right trainings are left in peace."""
+
+import gc
+import weakref
+
+import pytest
+from loops import LECTURE, RESET, RIGHT, STEP, UPDATE, edited, run_of
+
+from micrograd import Value, watch
+from micrograd.__main__ import main
+from micrograd.core.pause import watchers
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_right_training_is_left_in_peace(name, tmp_path, capsys):
+    run = run_of(edited(RIGHT[name]), tmp_path / "loop.py")
+    losses = [-loss if name == "a maximum" else loss for loss in run.history.losses]
+    assert len(losses) > 29
+    assert min(losses[-9:]) < losses[0]
+    assert not capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("name", RIGHT)
+def test_with_other_random_numbers_too(name, seed, tmp_path, capsys):
+    run_of(edited(RIGHT[name], 100 + seed), tmp_path / "loop.py")
+    assert not capsys.readouterr().out
+
+
+def test_a_watched_loop_computes_the_same_and_keeps_no_graph():
+    def trained(loop):
+        w, losses, gone = Value(1.0), [], []
+        for _ in loop(range(9), [w]):
+            loss = (w - 3) ** 2
+            w.grad = 0
+            loss.backward()
+            w.data -= 0.1 * w.grad
+            losses.append(loss.data)
+            gone.append(weakref.ref(loss))
+        del loss
+        return losses, [x() for x in gone]
+
+    gc.disable()
+    try:
+        plain = trained(lambda items, parameters: items)
+        assert trained(lambda *given: watch(*given, bar=False)) == plain
+        assert plain[1] == [None] * 9
+    finally:
+        gc.enable()
+    assert not watchers
+
+
+class Number:
+    """Another engine."""
+
+    def __init__(self, data, prev=()):
+        self.data, self.grad, self.prev = data, 0.0, prev
+
+    def __mul__(self, other):
+        return Number(self.data * other.data, (self, other))
+
+    def backward(self):
+        a, b = self.prev
+        a.grad, b.grad = a.grad + b.data, b.grad + a.data
+
+
+@pytest.mark.parametrize("resets", [True, False])
+def test_another_engine_is_watched_by_its_numbers(resets):
+    w, before = Number(3.0), Number.backward
+    for _ in (run := watch(range(9), [w], bar=False)):
+        w.grad = w.grad * (not resets)
+        (w * w).backward()
+        w.data -= 0.1 * w.grad
+    assert [*run.findings] == ([] if resets else ["accumulated"])
+    assert Number.backward is before
+
+
+def test_the_bar_shows_the_loss_and_the_accuracy(capsys):
+    w = Value(1.0)
+    model = type("Line", (), {"parameters": lambda self: [w], "__call__": lambda self, x: w * x})()
+    for _ in (run := watch(range(5), model, [-1.0, 2.0], [-1, 1])):
+        w.grad = 0
+        (w * 2 - 3).backward()
+        w.data -= 0.1 * w.grad
+    shown = capsys.readouterr().err
+    assert "5/5" in shown
+    assert f"loss {run.history.losses[-1]:.4g}, 100% right" in shown
+
+
+@pytest.mark.parametrize(
+    ("edits", "code", "said"),
+    [
+        ([], 0, "60 steps, loss 3.141 to 0.0"),
+        ([(RESET, "")], 1, "added to those of the step before (layers[2]"),
+        ([(UPDATE, STEP), ("lr=0.05", "lr=0.0")], 1, "because the learning rate is 0"),
+        ([("    loss.backward()\n", "")], 0, "No step was seen"),
+    ],
+)
+def test_the_command_line_watches_a_script_as_it_is(edits, code, said, tmp_path, capsys):
+    script = LECTURE.replace("SEED", "1337").replace(
+        "watch(range(60), model, bar=False)", "range(60)"
+    )
+    for old, new in edits:
+        assert old in script
+        script = script.replace(old, new)
+    (tmp_path / "train.py").write_text(script)
+    assert main(["why", "learn", str(tmp_path / "train.py")]) == code
+    assert said in capsys.readouterr().out
+
+
+def test_what_is_no_parameter_is_an_error():
+    with pytest.raises(TypeError, match="watch expects parameters with data and grad, got 3"):
+        watch(range(3), [3])
+    with pytest.raises(TypeError, match="one number each, got list as the data of parameter 0"):
+        watch(range(3), [Number([1.0])])
