@@ -34,7 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from micrograd.compiler.batch import Batch, as_array
-from micrograd.compiler.guard import Guard
+from micrograd.compiler.guard import Guard, objects_of
 from micrograd.compiler.parameters import is_recording, one_at_a_time
 from micrograd.compiler.profile import Profile
 from micrograd.compiler.program import DTYPES, Program, Shapes
@@ -267,7 +267,7 @@ class Compiled:
             self._cache.guard = Guard(self.function, program.parameters)
             return program
         except Exception as error:
-            check_engine("compile", self.function, *(np.zeros(s).tolist() for s in shapes))
+            check_engine("compile", objects_of(self.function))
             given = ", ".join(
                 " x ".join(map(str, s)) + " numbers" if s else "one number" for s in shapes
             )

@@ -145,6 +145,11 @@ class Guard:
         return {v for v in self._leaves if not v.requires_grad}
 
 
+def objects_of(function: Callable[..., Any]) -> list[Any]:
+    """The objects that a function can reach, apart from Values."""
+    return _Walk(function)._objects
+
+
 def _results(reads: Sequence[Read]) -> tuple[Any, list[Any]]:
     # Functions and their arguments, and the results, which must not change.
     pairs: Any = [*zip(*reads, strict=True)] or ((), ())

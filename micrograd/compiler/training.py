@@ -92,7 +92,8 @@ def fit(
     """
     check_optimizer("fit", optimizer)
     if isinstance(loss, Module):
-        raise TypeError(f"fit expects a loss of an example, got {type(loss).__name__}: {NOT_MODEL}")
+        got = f"got a {type(loss).__name__}"
+        raise TypeError(f"fit expects the loss of an example, {got}: {NOT_MODEL}")
     examples = [plain(X)] if y is None else [plain(X), plain(y)]
     lengths = [len(some) for some in examples]
     if not lengths[0]:

@@ -31,7 +31,7 @@ our rule, so that a page can compute it again. Otherwise it has the numbers of t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -39,7 +39,6 @@ from micrograd.core.arithmetic import Number, as_number
 from micrograd.core.errors import FAILURES
 from micrograd.core.node import Own, innermost, operations
 from micrograd.core.origin import note
-from micrograd.core.shapes import flat
 from micrograd.derivatives import again, local_derivatives, replayed, shares
 from micrograd.draw.names import Names, Variables, found, is_array, is_model
 from micrograd.engine import Value, topological_order
@@ -72,11 +71,12 @@ def is_foreign(thing: object) -> bool:
     return has_numbers and kept(thing, "operands") is not None
 
 
-def check_engine(user: str, function: Callable[..., Any], *numbers: Any) -> None:
-    """Raises a TypeError if a function returns Values of another engine for plain numbers."""
+def check_engine(user: str, things: Iterable[object]) -> None:
+    """Raises a TypeError if one of these things is a node of another engine."""
     modules: list[str] = []
-    with suppress(Exception):  # the caller tells what else may be wrong with the function
-        modules = [type(x).__module__ for x in flat(function(*numbers)) if is_foreign(x)]
+    for x in things:
+        with suppress(Exception):  # looking at a property runs it
+            modules += [type(x).__module__] * is_foreign(x)
     if modules:
         fix = "use `from micrograd import Value` in that file; its other classes can stay"
         raise TypeError(f"{user} needs the Value of micrograd, got one of {modules[0]}: {fix}")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -156,7 +157,10 @@ def _parameters(model: Any, inputs: int) -> list[Value]:
     # Of a function: the leaves that it uses in every call.
     if isinstance(model, Module):
         return model.parameters()
-    check_engine("playground", model, [0.25, -0.5][:inputs])
+    results: list[Any] = []
+    with suppress(Exception):  # it may take nothing but Values
+        results = flat(model([0.25, -0.5][:inputs]))
+    check_engine("playground", results)
     xs = [Value(0.25), Value(-0.5)][:inputs]
     outputs = ([v for v in flat(model(xs)) if isinstance(v, Value)] for _ in range(2))
     first, second = (topological_order(*found) for found in outputs)
