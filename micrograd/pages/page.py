@@ -37,7 +37,9 @@ SPACES = {
     "css": r"(?<=[:;,{}])\s+|\s+(?=[{}])",
 }
 
-NAMED = re.compile(r"^(?:async )?(?:const|let|class|function) ([\w$]+)", re.MULTILINE)
+NAMED = re.compile(  # also in the next line of a declaration of several
+    r"^(?:(?:async )?(?:const|let|class|function) |  (?=[A-Z_]+ = ))([\w$]+)", re.MULTILINE
+)
 
 # A page may run its own scripts and styles, and show pictures that it made itself; nothing else.
 POLICY = (

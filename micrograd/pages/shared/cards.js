@@ -34,7 +34,7 @@ const LEAST_ROW = 15;
 const LABEL = 33; // room for the words data and grad
 const SCALE = 56; // room for the largest value of a strip
 const DIGIT = 8.3;
-const FEW = 6; // values of a box that are shown as numbers
+const MOST_NUMBERS = 6; // values of a box that are shown as numbers
 const NEAR = 4; // how far a frame is from its cards where others are near
 export const TURNS = {ArrowUp: 1, ArrowDown: -1, PageUp: 10, PageDown: -10}; // keys of a knob
 
@@ -94,7 +94,7 @@ export const scaled = (row, values) => filled("{{values.most}}", {row, x: number
 // Up to six values as numbers, if there is room for them, and how long they are.
 /** @returns {[string, number]} */
 function fewOf(values, room) {
-  if (!Array.isArray(values) || values.length > FEW || !values.every(Number.isFinite)) return ["", 0];
+  if (!Array.isArray(values) || values.length > MOST_NUMBERS || !values.every(Number.isFinite)) return ["", 0];
   const text = values.map(x => (x < 0 ? "−" : "") + short(Math.abs(x))).join(", ");
   const length = 7 * text.length - 3.5 * text.replace(/[^,. ]/g, "").length;
   return 0.78 * length <= room ? [text, length] : ["", 0];
