@@ -15,6 +15,7 @@ settings, or leaves a figure open.
 from micrograd.plot.boundary import decision_boundary
 from micrograd.plot.curves import learning_curves, loss_curve, training_figure
 from micrograd.plot.figure import check_path, save
+from micrograd.plot.health import health
 from micrograd.plot.history import History, animate
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "animate",
     "check_path",
     "decision_boundary",
+    "health",
     "learning_curves",
     "loss_curve",
     "save",

@@ -125,6 +125,7 @@ class History:
     losses: list[float] = field(default_factory=list)  # of all steps
     norms: list[float] = field(default_factory=list)  # of gradients, in steps that were looked at
     most: float = 0.0  # the largest movement, in units of the norm of the parameters
+    updates: list[tuple[int, dict[str, float]]] = field(default_factory=list)  # the same by layer
     accuracy: float | None = None  # on X and y
     largest_class: float = 0.0  # its share in y
     line: str = ""  # a line of the program such as p = p - 0.1 * p.grad
@@ -146,6 +147,13 @@ class History:
             self.used |= step.look.used
         if step.moved and (size := norm(step.data)):
             self.most = max(self.most, norm(step.movement) / size)
+            parts = [(layer, *self._sizes(step, inside)) for layer, inside in self.layers().items()]
+            self.updates.append((step.number, {name: x / y for name, x, y in parts if y}))
+
+    @staticmethod
+    def _sizes(step: Step, inside: Sequence[int]) -> tuple[float, float]:
+        movement, data = step.movement, step.data
+        return norm([movement[i] for i in inside]), norm([data[i] for i in inside])
 
     @property
     def step(self) -> Step:

@@ -6,7 +6,7 @@ import weakref
 import pytest
 from loops import LECTURE, RESET, RIGHT, STEP, UPDATE, edited, run_of
 
-from micrograd import Value, watch
+from micrograd import MLP, Value, plot, watch
 from micrograd.__main__ import main
 from micrograd.core.pause import watchers
 
@@ -114,3 +114,22 @@ def test_what_is_no_parameter_is_an_error():
         watch(range(3), [3])
     with pytest.raises(TypeError, match="one number each, got list as the data of parameter 0"):
         watch(range(3), [Number([1.0])])
+
+
+def test_health_shows_saturated_units_and_the_size_of_steps():
+    model = MLP(2, [4, 1], activation="tanh")
+    for p in model.layers[0].parameters():
+        p.data *= 100.0
+    run = watch(range(4), model, bar=False)
+    for _ in run:
+        loss = sum((model(x) - 1.0) ** 2 for x in ([1.0, -0.5], [0.5, 1.0], [-1.0, 0.25]))
+        model.zero_grad()
+        loss.backward()
+        for p in model.parameters():
+            p.data -= 1e-3 * p.grad
+    outputs, _, steps = plot.health(run).axes
+    lefts, _, _ = outputs.patches[0].get_data()
+    assert lefts[0] + lefts[-1] > 0.5  # at -1 and 1
+    assert [line.get_xdata()[-1] for line in steps.lines[:-1]] == [4, 4]
+    with pytest.raises(ValueError, match="in which parameters moved"):
+        plot.health(watch(range(1), model))
