@@ -400,28 +400,39 @@ class GradientError(ArithmeticError):
 
 
 def check_gradients(
-    f: Callable[..., Value], xs: Sequence[float], tolerance: float = 1e-5
+    f: Callable[..., Value], xs: Sequence[float] | Any, tolerance: float = 1e-5
 ) -> list[float]:
-    """The gradient of f(*xs), checked against central differences.
+    """The gradient of f(*xs), or of f() by the parameters of a model, checked numerically.
 
         df/dx  =  (f(x + h) - f(x - h)) / 2h  +  O(h^2)             h = 6e-6 * scale
 
-    6e-6 is the cube root of the precision of a float: with it, truncation and rounding errors
-    balance if f varies over distances of about `scale`. The scales 1, |x| and their geometric mean
-    are tried; a wrong closure agrees at none. Then a GradientError names the first operation whose
-    local derivatives are wrong. `tolerance` is in units of max(1, |df/dx|).
+    The right side is a central difference; 6e-6 is the cube root of the precision of a float: with
+    it, truncation and rounding errors balance if f varies over distances of about `scale`. The
+    scales 1, |x| and their geometric mean are tried; a wrong closure agrees at none. Then a
+    GradientError names the first operation whose local derivatives are wrong. `tolerance` is in
+    units of max(1, |df/dx|).
 
     >>> check_gradients(lambda x, y: x * y + x.sin(), [0.0, 2.0])
     [3.0, 0.0]
+    >>> from micrograd.nn import Neuron
+    >>> model = Neuron(2, activation="tanh")
+    >>> len(check_gradients(lambda: model([1.0, -2.0]) ** 2, model))
+    3
     """
-    leaves = [Value(x) for x in xs]
-    y = f(*leaves)
+    own = getattr(xs, "parameters", None)
+    leaves = own() if callable(own) else [Value(x) for x in xs]
+    xs, arguments = [leaf.item() for leaf in leaves], () if callable(own) else leaves
+    y = f(*arguments)
     if not isinstance(y, Value):
         raise TypeError(f"check_gradients expects f to return a Value, got {type(y).__name__}")
     nodes, [found] = topological_order(y), jacobian(y, leaves)
 
-    def numbers(i: int, x: float) -> list[float]:  # of all nodes, with x as argument i
-        return [v.item() for v in topological_order(f(*map(Value, [*xs[:i], x, *xs[i + 1 :]])))]
+    def numbers(i: int, x: float) -> list[float]:  # of all nodes, with x as leaf i
+        leaves[i].data = x
+        try:
+            return [v.item() for v in topological_order(f(*arguments))]
+        finally:
+            leaves[i].data = xs[i]
 
     for i, (x, by_closures) in enumerate(zip(xs, found, strict=True)):
         attempts = []

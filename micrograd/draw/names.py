@@ -141,12 +141,14 @@ class Names:
         plain = {x for x in uses if x.is_constant or (uses[x] == 1 and self._is_unknown(x))}
         groups = [neuron.inputs for neuron in neurons if plain.issuperset(neuron.inputs)]
         places: dict[Any, list[Value]] = defaultdict(list)
+        found: dict[Value, str] = {}
         for v in order:
             for k, x in enumerate(v._prev):
-                if x in plain:
-                    shared = (o for o in v._prev if o.is_leaf and uses[o] > 1)
-                    places[v._op, k, *shared].append(x)
-        found: dict[Value, str] = {}
+                if x in plain and v._op == "+" and x.data == 0:
+                    found[x] = ""  # with which sum() began
+                elif x in plain:
+                    others = (o if o.is_leaf and uses[o] > 1 else o._op for o in v._prev)
+                    places[v._op, k, *others].append(x)
         for group in (*groups, *(some for some in places.values() if len(some) > 2)):
             numbers = [x.data for x in group]
             # A loop may have been recorded from its last step; and p - y may be p + (-y).

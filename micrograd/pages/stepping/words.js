@@ -44,7 +44,7 @@ export function describe({graph, kinds, boxes, name, paths, fixed}, item) {
     const rows = isAround ? 0 : computed({graph}, item).length ? 3 : isConstant ? 1 : 2;
     const isResult = item.outputs.includes(graph.root);
     if (isResult) lines.push(`= ${name(graph.root)}`);
-    const isInput = isLeaf && item.nodes.every(i => KINDS[kinds[i]] === "input");
+    const isInput = isLeaf && (isConstant || item.nodes.every(i => kinds[i] === "i"));
     const named = {title: dot > 0 ? label.slice(0, dot) : label, full: label, about: lines.filter(Boolean)};
     return {kind: "box", ...named, rows, isAround, isLeaf, isResult, isInput};
   }
