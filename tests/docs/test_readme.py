@@ -66,12 +66,25 @@ def test_the_tour_has_all_files_in_reading_order_and_counts_their_lines():
     assert set(files) == package - {"__init__", "__pycache__", "py"} - {"py.typed"}
 
 
+SILENT = """
+from micrograd import Value
+w = Value(0.0)
+for step in range(9):
+    loss = (w * 2.0 - 3.0) ** 2
+    w.grad = 0
+    loss.backward()
+    w - 0.1 * w.grad
+"""
+
+
 def test_commands_of_the_command_line_run_and_say_what_is_shown(elsewhere, capsys):
     Path("my_engine.py").write_text(WRONG, encoding="utf-8")
+    Path("train.py").write_text(SILENT, encoding="utf-8")
     words = [shlex.split(line) for line in block("python -m micrograd draw").splitlines()]
     codes = [main(line[line.index("micrograd") + 1 :]) for line in words]
-    assert codes == [0, 0, 1]
+    assert codes == [0, 0, 1, 1]
     out = capsys.readouterr().out
+    assert "Step 3: no parameter moved" in out
     for line in block("1. Gradients must add up").splitlines():
         assert line.strip() in out
     assert "<svg" in Path("neuron.html").read_text(encoding="utf-8")
