@@ -6,8 +6,11 @@ from loops import TABLE, edited, run_of
 from micrograd.texts import texts_of
 from micrograd.watching import findings
 
+LONG = ("imbalance", "fading")
+ROWS = [pytest.param(row, marks=pytest.mark.slow) if row.name in LONG else row for row in TABLE]
 
-@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_a_mistake_is_named_and_a_right_loop_is_not(row, tmp_path, capsys):
     run = run_of(edited(row.wrong, row.seed), tmp_path / "loop.py")
     assert [*run.findings] == [row.name]
