@@ -941,3 +941,32 @@ def test_notebooks_show_it_in_a_frame(tmp_path, opened):
         frame.click("#one-step")
         drawn(frame)
         assert "step 1 ·" in frame.text_content("#figures")
+
+
+@pytest.mark.slow
+def test_the_page_says_why_a_network_does_not_learn(opened, tmp_path):
+    random.seed(2)
+    model, X, y = MLP(2, [4, 1]), [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
+    playground(model, X, y).save(tmp_path / "xor.html")
+    with opened(tmp_path / "xor.html") as page:
+        page.evaluate("page.train(300)")
+        said = page.locator("#said").inner_text()
+        p, outputs = page.evaluate("page.numbers()"), []
+        for neuron, k in zip(model.layers[0].neurons, range(0, 12, 3), strict=True):
+            for value, number in zip([*neuron.w, neuron.b], p[k : k + 3], strict=True):
+                value.data = number
+            outputs.append([neuron(x).data for x in X])
+        dead = [f"L0.n{i}" for i, some in enumerate(outputs) if not any(some)]
+        assert dead
+        assert f"Dead hidden neurons: {len(dead)} of 4 ({', '.join(dead)})" in said
+    far = [[100.0 * a, 150.0 * b] for a, b in X]
+    playground(MLP(2, [4, 1], activation="tanh"), far, y).save(tmp_path / "far.html")
+    with opened(tmp_path / "far.html") as page:
+        assert "inputs" not in page.locator("#said").inner_text()  # before the first step
+        page.evaluate("page.train(1)")
+        assert "The inputs go up to 150." in page.locator("#said").inner_text()
+    playground().save(tmp_path / "moons.html")
+    with opened(tmp_path / "moons.html") as page:
+        page.evaluate("page.train(50)")
+        said = page.locator("#said").inner_text()
+        assert not any(word in said for word in ("Dead", "Saturated", "too large", "still: try"))

@@ -3,6 +3,7 @@
 import {$, strong} from "../shared/elements.js";
 import {decimals, inFormula, number, percent} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
+import {findingOf} from "./health.js";
 import {experiment} from "./state.js";
 
 export function say() {
@@ -11,7 +12,8 @@ export function say() {
   const now = {n: training.steps, loss: decimals(curves.loss.at(-1)), share: percent(share)};
   const figures = filled(isCurve ? "{{train.figures.curve}}" : "{{train.figures}}", now);
   write($("figures"), share === null ? [] : [[figures]]);
-  write($("said"), whatNow());
+  const finding = whatIsWrong();
+  write($("said"), [...whatNow(), ...(finding ? [[` ${finding}`, "wrong"]] : [])]);
   const plane = filled(isCurve ? "{{plane.says.curve}}" : "{{plane.says}}", {...now, n: examples.length});
   $("boundary").setAttribute("aria-label", plane);
 }
@@ -33,6 +35,21 @@ function whatNow() {
     biases = isFixed ? 0 : model.layers.flat().length;
   const begin = isFixed ? "{{train.start.fixed}}" : biases === 1 ? "{{train.start.one}}" : "{{train.start}}";
   return [[filled(begin, {n, weights: n - biases, biases})]];
+}
+
+// Nothing before the first step, and nothing of a network that answers all points rightly.
+function whatIsWrong() {
+  const {trouble, training, trained: points, curves, model, activations} = experiment;
+  if (trouble || !training.steps || curves.accuracy.at(-1) === 1) return "";
+  const layers = model.layers,
+    outputs = layers.length ? points.map(({x, y}) => outputsAt(training, x, y, layers.flat().length)) : [];
+  const name = (layer, index) => experiment.neuronName(layer, index);
+  return findingOf({points, layers, activations, outputs, losses: curves.loss, name});
+}
+function outputsAt({program, p}, x, y, n) {
+  const out = new Float64Array(n);
+  program.look(p, x, y, out);
+  return out;
 }
 
 function whatMoved() {
