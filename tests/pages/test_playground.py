@@ -813,6 +813,7 @@ RIGHT = {  # what is to be predicted, by the words of the answer
     "weight": ["stays", "turns", "shifts", "all points are wrong", "grows"],
     "rate": ["Twice", "a quarter", "as far as it can", "far above", "as far as it can"],
     "few": ["Both", "rises", "7 of 10", "Nearly as small", "Smaller"],
+    "dead": ["stands still", "no gradient", "Nothing", "nearly to 0", "nearly to 0"],
 }
 
 
@@ -843,7 +844,17 @@ def few_points_mislead(both, over, sure, many, pulled):
     assert pulled[1][0] > over[1][0]
 
 
-SEEN = {"weight": weights_decide, "rate": rates_decide, "few": few_points_mislead}
+def a_dead_neuron_stays_dead(stuck, dead, faster, tanh, eight):
+    assert stuck[1][0] == dead[0][0] == pytest.approx(0.347, abs=0.001)
+    assert faster[1][0] == pytest.approx(faster[0][0], abs=0.002)
+    assert [x[1][2] for x in (stuck, faster, tanh, eight)] == [0.75, 0.75, 1, 1]
+    assert max(tanh[1][0], eight[1][0]) < 0.02
+
+
+SEEN = {
+    **{"weight": weights_decide, "rate": rates_decide, "few": few_points_mislead},
+    "dead": a_dead_neuron_stays_dead,
+}
 
 
 @pytest.mark.parametrize("lesson", RIGHT)

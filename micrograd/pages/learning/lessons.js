@@ -16,6 +16,10 @@ const POINTS = [-1.2, -0.9, -0.7, -0.4, 0.4, 0.7, 0.9, 1.2].map((x, i) => {
 const one = {points: POINTS, hidden: []}; // a single neuron
 const few = {hidden: [8, 8], activation: "tanh"};
 const moons = {data: "moons", size: 20, share: 0.5, noise: 0.2, sample: 1, seed: 11, rate: 0.3};
+const XOR = [-1, 1].flatMap(x => [-1, 1].map(y => ({x, y, label: Number(x !== y), test: false})));
+const four = {points: XOR, hidden: [4], activation: "relu", settings: {rate: 0.3}};
+// one of these four neurons dies, and the others cannot learn the four points alone
+const dying = [-0.8, 0.3, 0, -0.2, 0.2, 0, 0.4, 0.4, 0, 0.9, 0.3, 0, 0, -0.8, -0.2, -0.4, 0];
 const rate = (rate, loss = "squared error") => ({rate, loss});
 
 // The questions: {state, trained, weights, rate, train, right}. A question begins with a state, as an address
@@ -41,6 +45,13 @@ const LESSONS = {
     {state: {...few, settings: moons}, trained: 100, train: 900, right: "b"},
     {state: {...few, settings: {...moons, size: 400}}, train: 500, right: "c"},
     {state: {...few, settings: {...moons, decay: 0.03}}, train: 1000, right: "a"},
+  ],
+  dead: [
+    {state: {...four, weights: dying}, train: 1000, right: "b"},
+    {state: {...four, weights: dying}, trained: 1000, right: "a"},
+    {state: {...four, weights: dying}, trained: 1000, rate: 3, train: 300, right: "b"},
+    {state: {...four, weights: dying, activation: "tanh"}, train: 1000, right: "a"},
+    {state: {...four, hidden: [8], settings: {rate: 0.3, seed: 11}}, train: 1000, right: "a"},
   ],
 };
 
