@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import sys
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from operator import index
@@ -28,6 +29,8 @@ __all__ = ["fit"]
 LONG = 1.0  # seconds after which a progress bar appears
 STRETCH = 0.05  # seconds of steps between looks at the clock
 MOST = 1024  # steps in a stretch
+ENOUGH = 20  # steps after which a run is judged
+WORSE, STILL = 10.0, 1e-6  # of the first loss: a rise, and a change that is none
 NOT_MODEL = "pass a function such as lambda x, y: squared_error(model(x), y)"
 
 
@@ -52,7 +55,7 @@ def fit(
     After Ctrl-C, and after any error, training can go on with another call. The parameters and the
     optimizer are those after the last complete step; but if each step takes several calls, Ctrl-C
     may leave half an update behind. Gradients may be incomplete. Work of more than a second shows a
-    progress bar on stderr.
+    progress bar on stderr. At the end, a warning says if the loss rose tenfold, or did not move.
 
     Args:
         loss: the loss of one example: a function, compiled or not, of an entry of X and of y.
@@ -153,7 +156,20 @@ def fit(
     finally:
         if bar:
             bar.close()
+    if trouble := _trouble(means):
+        warnings.warn(f"{trouble}; micrograd.watch around a loop of yours says more", stacklevel=2)
     return means
+
+
+def _trouble(means: list[float]) -> str:
+    # What the losses of a run show, if it did not learn at all.
+    first, last = (means[0], means[-1]) if len(means) >= ENOUGH else (0.0, 0.0)
+    if last > WORSE * abs(first) > 0:
+        return f"the loss rose from {first:.4g} to {last:.4g}: lower the learning rate"
+    if first and max(means) - min(means) <= STILL * abs(first):
+        fix = "raise the learning rate, or look for neurons that are dead or saturated"
+        return f"the loss stayed at {last:.4g} for {len(means)} steps: {fix}"
+    return ""
 
 
 def check_optimizer(user: str, optimizer: object) -> None:

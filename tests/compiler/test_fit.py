@@ -302,7 +302,7 @@ def test_ctrl_c_ends_the_step_that_runs_and_nothing_goes_on(ctrl_c):
 
 def test_long_work_shows_a_bar_on_stderr(executor, capsys, monkeypatch):
     model, loss = model_and_loss(executor)
-    optimizer = SGD(model.parameters(), lr=0.0)
+    optimizer = SGD(model.parameters(), lr=0.001)
     monkeypatch.setattr(training, "LONG", 1e9)
     fit(loss, X, Y, optimizer, steps=20)
     assert capsys.readouterr() == ("", "")
@@ -312,6 +312,15 @@ def test_long_work_shows_a_bar_on_stderr(executor, capsys, monkeypatch):
     assert not out
     assert "20/20" in err
     assert "loss" in err
+
+
+def test_a_run_that_does_not_learn_ends_with_a_warning(executor):
+    model, loss = model_and_loss(executor)
+    with pytest.warns(UserWarning, match="the loss stayed at .* for 20 steps: raise"):
+        fit(loss, X, Y, SGD(model.parameters(), lr=0.0), steps=20)
+    w = Value(1.0)
+    with pytest.warns(UserWarning, match=r"rose from 4 to .*: lower the learning rate"):
+        fit(lambda x: (w * x - 3.0) ** 2, [1.0], None, SGD([w], lr=1.2), steps=20)
 
 
 def test_an_eager_loss_needs_the_standard_library_alone():
