@@ -130,6 +130,15 @@ TABLE = [
         [("before = 0", f"({SUM}).backward()")]),
     Row("missing", [(UPDATE, STEP), ("SGD(model", "SGD(model.layers[2]")],
         [(UPDATE, STEP), ("before = 0", "model.layers[0].requires_grad = False")]),
+    Row("hidden", [*OWN_CLASSES, ("layer in self.layers for", "layer in self.layers[1:] for")],
+        OWN_CLASSES),
+    Row("overwritten", [("p.data -=", "p.data =-")], []),
+    Row("one_example", [("model, bar", "model, xs, ys, bar"), (f"loss = {SUM}", "\n    for x, t in "
+         f"zip(xs, ys):\n        loss = {LOSS}")],
+        [("model, bar", "model, xs, ys, bar"), (f"loss = {SUM}", "loss = 0\n    for x, t in "
+         f"zip(xs, ys):\n        loss += {LOSS}")]),
+    Row("unbounded", [(LOSS, "(model(x) - t)"), (MODEL, "MLP(3, [1])")],
+        [(LOSS, "abs(model(x) - t)"), (MODEL, "MLP(3, [1])")]),
     Row("unused", [("before = 0", "model.extra = Value(1.0)")], []),
     Row("printed", [("loss = sum", "part = sum"), (BACKWARD, "    loss = part + sum(p * p for p in "
          "model.parameters())\n    part.backward()\n")],
@@ -235,7 +244,7 @@ RIGHT = {
     "four turns a step": on(MOONS, "MLP(2, [6, 1], 'tanh')", (BODY, IN_TURNS), ("60", "160")),
     "epochs": on(MOONS, "MLP(2, [6, 1], 'tanh')", (BODY, EPOCHS), (LOSS, LOSS + " / 5"),
         ("60", "9"), ("zip(xs, ys)", "zip(xs[k::4], ys[k::4])")),
-    "one pass for each example": on(MOONS, "MLP(2, [6, 1], 'tanh')", (BACKWARD, ""),
+    "one pass for each example": on(MOONS, "MLP(2, [6, 1], 'tanh')", ACCURACY, (BACKWARD, ""),
         (f"    loss = {SUM}\n{RESET}", f"{RESET}    for x, t in zip(xs, ys):\n"
          f"        loss = {LOSS} / 20\n        loss.backward()\n")),
     "classes, cosine": on("xs, ys = blobs(20, seed=0)", "MLP(2, [6, 3], 'tanh')", CLASSES, ACCURACY,

@@ -46,8 +46,6 @@ def with_arrays(drawn: Graph) -> Graph:
     15  @ (13, 14)
     12  sum (15,)
     """
-    import numpy as np  # a graph of arrays has loaded it
-
     named, node_of = drawn.named, dict(zip(drawn.values, drawn.nodes, strict=True))
     names = {id(array): label for label, array in reversed(named.arrays)}
     groups, inside = grouped(drawn)
@@ -70,7 +68,10 @@ def with_arrays(drawn: Graph) -> Graph:
     def given(thing: Any) -> dict[int, tuple[int, ...]]:
         # What an array remembers as an operand: its box, and the boxes that it consists of.
         label = named.of_numbers(thing)
-        thing = np.asarray(thing) if isinstance(thing, (list, tuple)) else thing
+        if isinstance(thing, (list, tuple)):
+            import numpy as np  # a graph of arrays has loaded it
+
+            thing = np.asarray(thing)
         elements, key = _elements(thing), (len(extra),)
         below = dict.fromkeys(box_of(v) for v in elements if v in node_of)
         if isinstance(thing, (int, float)):

@@ -165,6 +165,29 @@ def missing(h: History) -> Gaps:
     return listed(h, found) if step.moved else None
 
 
+def hidden(h: History) -> Gaps:
+    """Parameters in a layer of the model that its parameters() leaves out."""
+    leaves = {*map(id, h.look.leaves)}
+    return listed(h, [name for name, value in h.hidden if id(value) in leaves])
+
+
+def overwritten(h: History) -> Gaps:
+    """Numbers that a step replaced by a multiple of the gradient, as in p.data =- 0.1 * p.grad."""
+    step = h.step
+    pairs = [(x, g) for x, g in zip(step.after, step.grads, strict=True) if g]
+    rates = [-x / g for x, g in pairs]
+    is_alike = len(rates) > 2 and max(rates) - min(rates) < ALIKE * abs(rates[0])
+    return {"rate": rates[0]} if is_alike and step.moved else None
+
+
+def one_example(h: History) -> Gaps:
+    """A loss of one and the same example in each step, of several."""
+    seen = [{tuple(xs) for xs in look.inputs.values()} for look in [*h.looks][-3:]]
+    sizes = [len(xs) for look in h.looks for xs in look.inputs.values()]
+    is_one = len(seen) == 3 and {*sizes} == {h.step.passes} == {1} and seen[0] == seen[1] == seen[2]
+    return {"n": h.examples} if is_one and h.examples > 1 else None
+
+
 def unused(h: History) -> Gaps:
     """Parameters on which the loss does not depend, but for single rows: others may use those."""
     tables = {h.table[i] for i in h.used}
@@ -197,13 +220,22 @@ def uphill(h: History) -> Gaps:
 
 def too_fast(h: History) -> Gaps:
     """A loss that explodes, or stays above where it began, although it was to fall."""
-    above = len(h.losses) > 12 and min(h.losses[-10:]) > 1.1 * h.losses[0]
+    above = len(h.losses) > 12 and min(h.losses[-10:]) > h.losses[0] + 0.1 * abs(h.losses[0])
     if not (exploded(h, 3) or above) or not h.first:
         return None
     moves = zip(h.first.movement, h.first.grads, strict=True)
     predicted = -sum(d * g for d, g in moves)
     gaps = {"first": h.losses[0], "loss": h.losses[-1], "predicted": predicted}
-    return gaps if predicted > 0 else None
+    return gaps if predicted > 0 and h.losses[-1] > h.losses[0] else None
+
+
+def unbounded(h: History) -> Gaps:
+    """A loss below 0 that goes on falling as fast as at the beginning."""
+    third = len(h.losses) // 3
+    if third < WINDOW // 5 or h.losses[-1] >= 0:
+        return None
+    first, last = h.losses[0] - h.losses[third], h.losses[-third] - h.losses[-1]
+    return {"loss": h.losses[-1], "fell": last, "n": third} if last > 0.5 * first > 0 else None
 
 
 def too_slow(h: History) -> Gaps:
@@ -277,7 +309,7 @@ def equal_weights(h: History) -> Gaps:
         for i in indices:
             row = h.row[i].removeprefix(layer)
             if h.row[i] != h.names[i] and "[" in row:  # in .neurons[0].w or .weight[0], not .bias
-                rows[row].append(h.step.after[i])
+                rows[row] += h.step.after[i], h.first.data[i] if h.first else 0.0
         if len(rows) > 1 and len({*map(tuple, rows.values())}) == 1:
             return {"layer": layer, "n": len(rows)}
     return None
@@ -344,9 +376,18 @@ def equal_outputs(h: History) -> Gaps:
 
 
 CAUSES = (
-    nonfinite, no_backward, stale, detached, unmoved, accumulated, leftover, missing, unused,
-    printed, uphill, scale, reach, labels, twice, imbalance, equal_weights,
+    nonfinite, no_backward, stale, detached, unmoved, overwritten, accumulated, leftover, hidden,
+    missing, unused, one_example, printed, uphill, unbounded, scale, reach, labels, twice,
+    imbalance, equal_weights,
 )  # fmt: skip
 EFFECTS = too_fast, too_slow, dead, saturated, fading, equal_outputs, plateau
-AT_ONCE = {nonfinite, accumulated, leftover, uphill, imbalance, *EFFECTS}  # look back themselves
+AT_ONCE = {
+    nonfinite,
+    accumulated,
+    leftover,
+    uphill,
+    unbounded,
+    imbalance,
+    *EFFECTS,
+}  # look back themselves
 TIMES = 3  # in a row, for the others

@@ -45,7 +45,8 @@ from micrograd.texts import texts_of
 from micrograd.watching.findings import AT_ONCE, CAUSES, EFFECTS, TIMES
 from micrograd.watching.step import History, Look, Step
 
-SHARE = 0.03  # of the time of a loop, for looking at steps
+SHARE = 0.01  # of the time of a loop, for looking at graphs and for the accuracy
+FIRST, EVERY = 6, 20  # steps whose numbers are judged: the first ones, then some
 OFTEN = 0.1  # seconds between two looks at the bar
 MOST = 1000  # examples of which the accuracy is shown
 OVER = re.compile(r"^\s*(\w+)\s*(=\s*\1\s*-|-=)[^#=]*\.grad")  # p = p - 0.1 * p.grad
@@ -111,6 +112,11 @@ class Run:
         self._root: Callable[[], object] = lambda: None  # of the last backward pass
         self._spent, self._begin = 0.0, perf_counter()
         self._own([] if model is None else _parameters(model))
+        self.history.examples = len(self.examples[1]) if self.examples else 0
+        if is_model(model):
+            own = {*map(id, self._values)}
+            inside = found(model, "", True, _is_parameter)
+            self.history.hidden = [(name[1:], p) for name, p, _ in inside if id(p) not in own]
 
     def _own(self, named: Sequence[tuple[str, Any]]) -> None:
         self._values = [p for _, p in named]
@@ -216,6 +222,8 @@ class Run:
             self._evaluate(*self.examples)
         if self._unjudged:
             self._judge(self._unjudged)
+        elif self.examples and self.history.steps:  # with this accuracy
+            self._tell(self.history.step)
 
     # ---- Steps
 
@@ -235,7 +243,8 @@ class Run:
         step.after, step.left = self._last = now
         self._step = None
         self.history.losses.append(step.loss)
-        self._unjudged = None if self._looking or step.bad else step
+        is_due = step.number <= FIRST or step.number % EVERY == 0
+        self._unjudged = None if self._looking or step.bad or is_due else step
         if not self._unjudged:
             self._judge(step, times)
         self._spent += perf_counter() - start
@@ -246,6 +255,9 @@ class Run:
             self._look_around()
         if self.examples and self._may_look():
             self._evaluate(*self.examples)
+        self._tell(step, times)
+
+    def _tell(self, step: Step, times: int = 1) -> None:
         for finding in *CAUSES, *EFFECTS:
             name, gaps = finding.__name__, None
             if name not in self.findings and not (finding in EFFECTS and self.findings):
