@@ -65,37 +65,7 @@ SUM = f"sum({LOSS} for x, t in zip(xs, ys))"
 MODEL = LECTURE[LECTURE.index("MLP(3") : LECTURE.index("\nxs")]
 BACKWARD = "    loss.backward()\n"
 DATA = (FOUR, XOR), ("[1.0, -1.0, -1.0, 1.0]", "[-1.0, 1.0, 1.0, -1.0]")
-OWN = """
-class Neuron:
-    def __init__(self, nin):
-        self.w = [Value(random.uniform(-1, 1)) for _ in range(nin)]
-        self.b = Value(random.uniform(-1, 1))
-    def __call__(self, x):
-        return sum((wi * xi for wi, xi in zip(self.w, x)), self.b).tanh()
-    def parameters(self):
-        return self.w + [self.b]
-
-class Layer:
-    def __init__(self, nin, nout):
-        self.neurons = [Neuron(nin) for _ in range(nout)]
-    def __call__(self, x):
-        outs = [n(x) for n in self.neurons]
-        return outs[0] if len(outs) == 1 else outs
-    def parameters(self):
-        return [p for neuron in self.neurons for p in neuron.parameters()]
-
-class MLP:
-    def __init__(self, nin, nouts):
-        sz = [nin] + nouts
-        self.layers = [Layer(sz[i], sz[i + 1]) for i in range(len(nouts))]
-    def __call__(self, x):
-        for layer in self.layers:
-            x = layer(x)
-        return x
-    def parameters(self):
-        return [p for layer in self.layers for p in layer.parameters()]
-
-random.seed("""
+OWN = "\nfrom own_classes import classes\nMLP = classes(Value)\nrandom.seed("
 RESET_BY_HAND = "    for p in model.parameters():\n        p.grad = 0.0\n"
 OWN_CLASSES = [
     ("\nrandom.seed(", OWN), (MODEL, "MLP(3, [4, 4, 1])"), (RESET, RESET_BY_HAND)
@@ -130,7 +100,8 @@ TABLE = [
         [("before = 0", f"({SUM}).backward()")]),
     Row("missing", [(UPDATE, STEP), ("SGD(model", "SGD(model.layers[2]")],
         [(UPDATE, STEP), ("before = 0", "model.layers[0].requires_grad = False")]),
-    Row("hidden", [*OWN_CLASSES, ("layer in self.layers for", "layer in self.layers[1:] for")],
+    Row("hidden", [*OWN_CLASSES, ("before = 0", "MLP.parameters = lambda self: "
+         "[p for layer in self.layers[1:] for p in layer.parameters()]")],
         OWN_CLASSES),
     Row("overwritten", [("p.data -=", "p.data =-")], []),
     Row("one_example", [("model, bar", "model, xs, ys, bar"), (f"loss = {SUM}", "\n    for x, t in "

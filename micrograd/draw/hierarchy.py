@@ -41,7 +41,7 @@ from itertools import pairwise
 from typing import Any
 
 from micrograd.draw.calls import is_called, noted, roles, stored, written
-from micrograd.draw.formulas import TIMES, counted, sign
+from micrograd.draw.formulas import LOWERED, TIMES, counted, sign
 from micrograd.draw.parts import MOST, WEIGHTS, Part, parts_of
 from micrograd.draw.records import Box, Graph, columns, folded
 
@@ -55,7 +55,6 @@ UNITS = {  # single cards at a level
     **{"op": (), "neuron": ("neuron",), "layer": ("neuron", "layer")},
     "array": ("neuron", "layer", "array"),
 }
-LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 NUMBER = re.compile(r" \d+$")  # of a member of a stack
 INDICES = re.compile(r"(\[\w+\])+$")
 
@@ -226,8 +225,9 @@ class Hierarchy:
             if not self.is_called:
                 steps = self._whole(steps, unit_of)
             if len(steps) > 1:
+                taken = {each for step in steps for each in step}
                 for group in groups:
-                    group[:] = [each for each in group if not any(each in step for step in steps)]
+                    group[:] = [each for each in group if each not in taken]
                 parts = [
                     Part(f"step {k}", "step", some, number=self._number(some[0]))
                     for k, some in enumerate(steps, 1)

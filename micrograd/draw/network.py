@@ -20,7 +20,7 @@ from typing import Any
 from micrograd.core.shapes import Model, Numbers, flat, shape_of
 from micrograd.draw.cards import caption
 from micrograd.draw.foreign import number_of
-from micrograd.draw.formulas import number, sign
+from micrograd.draw.formulas import LOWERED, number, sign
 from micrograd.draw.render import Digraph
 from micrograd.draw.tokens import CAPTION, EDGE, FONT, GRAPH, LEGEND, LIGHT, largest, line, shade
 from micrograd.engine import Value, no_grad
@@ -33,7 +33,6 @@ WIDE, HIGH = 0.6, 0.17  # inches: the room of a number beside a line
 TEXT = {"shape": "plain", "style": "", "fixedsize": "false", "fontcolor": CAPTION}
 BESIDE = TEXT | {"style": "filled", "fontcolor": LIGHT["ink"], "fontsize": "9"}  # 12 pixels
 SOLID = {"fillcolor": LIGHT["ink"], "fontcolor": LIGHT["panel"]}
-LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 DOTS = "\N{VERTICAL ELLIPSIS}"
 
 Weights = tuple[list[Any], Any, str]  # of a neuron, with its bias or None, and its activation or ''

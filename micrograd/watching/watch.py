@@ -76,7 +76,7 @@ class Run:
     """The items, with a progress bar that shows the loss, and a sentence for each thing wrong.
 
     It looks at what each step does to the parameters and at the graph of the loss, changes nothing,
-    and takes less than a tenth of the time. If all is well, it says nothing.
+    and takes about a tenth of the time. If all is well, it says nothing.
 
     Args:
         items: what the loop goes over, such as range(100) or the batches of an epoch.
@@ -120,7 +120,8 @@ class Run:
 
     def _own(self, named: Sequence[tuple[str, Any]]) -> None:
         self._values = [p for _, p in named]
-        self._index = {p: i for i, p in enumerate(self._values)}
+        # nodes of another engine may be compared by their numbers
+        self._index = {p: i for i, p in enumerate(self._values) if isinstance(p, Value)}
         self.history = History([name for name, _ in named])
         self._last = self._numbers()
 

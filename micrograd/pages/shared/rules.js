@@ -1,8 +1,8 @@
 // The rules that pieces.py recorded, turned into functions.
 //
 // A formula is a number, a name (x0, x1, ...: data of the operands; y: data of the node; g: its
-// gradient) or a list [operation, formula, ...]. There is no derivative rule here: what a closure
-// contributes arrives as a formula.
+// gradient) or a list [operation, formula, ...]. Derivative rules come from Python: the contributions of a
+// closure arrive as such formulas.
 
 const FUNCTIONS = {
   abs: Math.abs,
