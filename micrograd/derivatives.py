@@ -31,7 +31,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -40,7 +40,7 @@ from numbers import Rational, Real
 from typing import Any, NamedTuple, SupportsFloat
 
 from micrograd.core.arithmetic import Number, as_number
-from micrograd.core.errors import explained
+from micrograd.core.errors import described, explained
 from micrograd.core.node import (
     Own,
     as_constant,
@@ -427,10 +427,10 @@ def check_gradients(
         raise TypeError(f"check_gradients expects f to return a Value, got {type(y).__name__}")
     nodes, [found] = topological_order(y), jacobian(y, leaves)
 
-    def numbers(i: int, x: float) -> list[float]:  # of all nodes, with x as leaf i
+    def numbers(i: int, x: float) -> dict[Value, float]:  # of all nodes, with x as leaf i
         leaves[i].data = x
         try:
-            return [v.item() for v in topological_order(f(*arguments))]
+            return {v: v.item() for v in topological_order(f(*arguments))}
         finally:
             leaves[i].data = xs[i]
 
@@ -439,13 +439,15 @@ def check_gradients(
         for scale in sorted({1.0, abs(x), abs(x) ** 0.5} - {0.0}, reverse=True):
             h = 6e-6 * scale
             with suppress(ArithmeticError, ValueError):  # f may not be defined this far from x
-                above, below = numbers(i, x + h), numbers(i, x - h)
+                runs = numbers(i, x + h), numbers(i, x - h)
+                above, below = ([*run.values()] for run in runs)
                 expected = (above[-1] - below[-1]) / (2 * h)
                 if near(by_closures, expected, tolerance):
                     break
                 same = len(above) == len(below) == len(nodes)
                 slopes = [(a - b) / (2 * h) for a, b in zip(above, below, strict=False)]
-                attempts.append((*_first_wrong(nodes, slopes if same else [], tolerance), expected))
+                wrong = _first_wrong(nodes, slopes if same else [], tolerance, leaves[i], runs[0])
+                attempts.append((*wrong, expected))
         else:
             # At an unsuitable scale even correct operations look wrong, so trust the scale at which
             # the first wrong operation comes latest.
@@ -464,15 +466,26 @@ def near(found: float, expected: float, tolerance: float = 1e-4) -> bool:
     return abs(found - expected) <= tolerance * max(1.0, abs(expected))
 
 
-def _first_wrong(nodes: list[Value], slopes: list[float], tolerance: float) -> tuple[int, str]:
+def _first_wrong(
+    nodes: list[Value], slopes: list[float], tolerance: float, leaf: Value, again: Collection[Value]
+) -> tuple[int, str]:
     # The position of the first node with wrong local derivatives, or a negative one; a message.
+    # `again` are the nodes of another run with another number in the leaf.
     if len(slopes) != len(nodes):
         return -2, "the graph changes shape near this point: use where() instead of if"
     slope = dict(zip(nodes, slopes, strict=True))
     for position, v in enumerate(nodes):
+        if not v._prev and v is not leaf and not near(0.0, slope[v], tolerance):
+            return position, (
+                f"the number {v.data:.8g} in f depends on this argument without an operation: made "
+                "from .data, detach() or float(), it passes no gradient on"
+            )
         local = local_derivatives(v)
         by_closure = sum(float(d) * slope[u] for d, u in zip(local, v._prev, strict=True))
         if v._prev and not near(by_closure, slope[v], tolerance):
+            if v in again:
+                formula = described(v._op, v._prev)
+                return position, f"f uses {formula}, which was computed before: compute it inside f"
             operands = ", ".join(f"{u.data:.8g}" for u in v._prev)
             derivatives = ", ".join(f"{float(d):.8g}" for d in local)
             return position, (

@@ -108,8 +108,9 @@ TABLE = [
          f"zip(xs, ys):\n        loss = {LOSS}")],
         [("model, bar", "model, xs, ys, bar"), (f"loss = {SUM}", "loss = 0\n    for x, t in "
          f"zip(xs, ys):\n        loss += {LOSS}")]),
-    Row("unbounded", [(LOSS, "(model(x) - t)"), (MODEL, "MLP(3, [1])")],
-        [(LOSS, "abs(model(x) - t)"), (MODEL, "MLP(3, [1])")]),
+    Row("differences", [(LOSS, "(model(x) - t)")], [(LOSS, "abs(model(x) - t)")]),
+    Row("unbounded", [(LOSS, "-t * model(x)"), (MODEL, "MLP(3, [1])")],
+        [(LOSS, "(1 - t * model(x)).relu()"), (MODEL, "MLP(3, [1])")]),
     Row("unused", [("before = 0", "model.extra = Value(1.0)")], []),
     Row("printed", [("loss = sum", "part = sum"), (BACKWARD, "    loss = part + sum(p * p for p in "
          "model.parameters())\n    part.backward()\n")],
@@ -125,6 +126,9 @@ TABLE = [
     Row("reach", [(MODEL, "MLP(3, [4, 1], output='relu')")], []),
     Row("labels", [(LOSS, HINGE), ("[1.0, -1.0, -1.0, 1.0]", "[1, 0, 0, 1]"), LINEAR],
         [(LOSS, HINGE), LINEAR]),
+    Row("shuffled", [("loss = sum", "random.shuffle(xs)\n    loss = sum")],
+        [("loss = sum", "pairs = [*zip(xs, ys)]; random.shuffle(pairs); xs, ys = zip(*pairs)\n"
+          "    loss = sum")]),
     Row("twice", [(LOSS, "binary_cross_entropy_with_logits(model(x).sigmoid(), (t + 1) / 2)"),
                   LINEAR],
         [(LOSS, "binary_cross_entropy_with_logits(model(x), (t + 1) / 2)"), LINEAR]),
@@ -136,6 +140,10 @@ TABLE = [
          ("0.05", "1e-3"),         ("60", "300")], [("model, bar", "model, xs, ys, bar")]),
     # ---- the network
     Row("equal_weights", [("\nxs", EQUAL)], []),
+    Row("no_activation", [*DATA, (MODEL, "MLP(2, [4, 1], 'linear', 'tanh')"), ("60", "120")],
+        [*DATA, (MODEL, "MLP(2, [4, 1], 'tanh', 'tanh')"), ("60", "400")]),
+    Row("shrunk", [(f"{SUM}\n", f"{SUM} + 5 * sum(p * p for p in model.parameters())\n")],
+        [(f"{SUM}\n", f"{SUM} + 1e-3 * sum(p * p for p in model.parameters())\n")]),
     Row("dead", [*DATA, (MODEL, "MLP(2, [4, 1])"), ("60", "400")],
         [*DATA, (MODEL, "MLP(2, [4, 1], 'tanh')"), ("60", "400")], 0),
     Row("saturated", [("\nxs", "\nfor p in model.parameters():\n    p.data *= 30\nxs")], []),

@@ -13,7 +13,8 @@ FAILURES = ArithmeticError, ValueError, TypeError, RecursionError  # what operat
 advice = {  # why an operation fails, and how to fix it; engine.py adds more entries
     "** ZeroDivisionError": "0 cannot have a negative exponent; keep the base away from 0, for "
     "example by adding 1e-8",
-    "** OverflowError": "the power exceeds the largest float, 1.8e308; use a base closer to 1",
+    "** OverflowError": "the power exceeds the largest float, 1.8e308; in training, try a tenth of "
+    "the learning rate, else a base closer to 1",
     "** ValueError": "a fractional exponent, or a derivative with respect to the exponent, needs a "
     "base above 0; use .maximum(1e-8) on the base, or an int as the exponent",
 }

@@ -42,6 +42,7 @@ FLAT, ALL_FLAT = 0.5, 0.9  # share of saturated outputs: if learning stopped, or
 FADING, FADED = 0.1, 1e-4  # how much gradients may fade from layer to layer, and in all layers
 ALIKE = 1e-6  # differences of outputs that are all the same
 FAR, NEAR = 30.0, 0.01  # root mean squares of an input; a neuron expects about 1
+SHRUNK = 0.2  # how much of their size parameters may lose under a penalty on their squares
 COMMON = 0.9  # share of a class, if always naming it looks good
 
 
@@ -229,6 +230,12 @@ def too_fast(h: History) -> Gaps:
     return gaps if predicted > 0 and h.losses[-1] > h.losses[0] else None
 
 
+def differences(h: History) -> Gaps:
+    """A loss that adds up plain differences from targets."""
+    targets = h.look.differences
+    return {"n": len(targets)} if len({*targets}) > 1 else None
+
+
 def unbounded(h: History) -> Gaps:
     """A loss below 0 that goes on falling as fast as at the beginning."""
     third = len(h.losses) // 3
@@ -287,6 +294,17 @@ def labels(h: History) -> Gaps:
     return {} if {abs(t) for look in h.looks for t in look.margins} == {0, 1} else None
 
 
+def shuffled(h: History) -> Gaps:
+    """The same examples and the same targets in several steps, in other pairs."""
+    last, *before = [sorted(h.examples_in(look)) for look in reversed(h.looks)] or [[]]
+    for pairs in before:
+        if pairs != last and len(pairs) == len(last):
+            rows, targets = zip(*pairs, strict=True)
+            if [*map(sorted, (rows, targets))] == [*map(sorted, zip(*last, strict=True))]:
+                return {"n": len(last)}
+    return None
+
+
 def twice(h: History) -> Gaps:
     """A sigmoid or softmax before a loss that has its own."""
     return {"op": h.look.twice} if h.look.twice else None
@@ -300,6 +318,21 @@ def imbalance(h: History) -> Gaps:
 
 
 # ---- 5. The network
+
+
+def no_activation(h: History) -> Gaps:
+    """Layers without an activation between them, which are one linear function together."""
+    pairs = {(h.layer[unit], h.layer[p]) for unit, p in h.look.linear}
+    found = sorted((a, b) for a, b in pairs if a != b)
+    return {"first": found[0][0], "last": found[0][1]} if found and stalled(h) else None
+
+
+def shrunk(h: History) -> Gaps:
+    """Parameters that a penalty on their squares has made small, although the loss is not."""
+    if not h.first or 2 * len(h.look.penalised) < len(h.names) or len(h.losses) <= 10 or solved(h):
+        return None
+    share = norm(h.step.after) / (norm(h.first.data) or math.inf)
+    return {"share": round(100 * share)} if 0 < share < SHRUNK else None
 
 
 def equal_weights(h: History) -> Gaps:
@@ -377,10 +410,10 @@ def equal_outputs(h: History) -> Gaps:
 
 CAUSES = (
     nonfinite, no_backward, stale, detached, unmoved, overwritten, accumulated, leftover, hidden,
-    missing, unused, one_example, printed, uphill, unbounded, scale, reach, labels, twice,
-    imbalance, equal_weights,
+    missing, unused, one_example, printed, uphill, differences, unbounded, scale, reach, labels,
+    shuffled, twice, imbalance, equal_weights,
 )  # fmt: skip
-EFFECTS = too_fast, too_slow, dead, saturated, fading, equal_outputs, plateau
+EFFECTS = too_fast, too_slow, no_activation, shrunk, dead, saturated, fading, equal_outputs, plateau
 AT_ONCE = {
     nonfinite,
     accumulated,

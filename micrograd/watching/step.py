@@ -37,6 +37,9 @@ class Look:
         self.pairs: list[tuple[str, float, float]] = []  # operation, prediction, target of squares
         self.margins: list[float] = []  # t or -t in hinge losses, (1 - t * score).relu()
         self.twice = ""  # 'sigmoid' or 'softmax' if one is the input of another exponential
+        self.linear: set[tuple[int, int]] = set()  # a unit, and a weight of the unit it goes into
+        self.penalised: set[int] = set()  # parameters whose squares are in the graph
+        self.differences: list[float] = []  # targets of output - target, if that is in the loss
         unit: dict[Any, int] = {}  # of a parameter, product or sum
         for node in order:
             op, operands = node._op, node._prev
@@ -50,6 +53,10 @@ class Look:
                 for p, x in (operands, operands[::-1]):
                     if p in index:
                         unit[node] = index[p]
+                        if x is p:
+                            self.penalised.add(index[p])
+                        if x._op == "+" and x in unit:
+                            self.linear.add((unit[x], index[p]))
                         if not x._prev and x not in index:
                             self.inputs[index[p]].append(x.data)
             elif op == "+":
@@ -61,12 +68,27 @@ class Look:
                     self.units[op, unit[operands[0]]].append(node.data)
                 elif op == "ReLU":
                     self._see_hinge(operands[0])
+            elif op == "**2" and operands[0] in index:
+                self.penalised.add(index[operands[0]])
             elif op in ("**2", "**2.0", "abs") and operands[0]._op == "-":
                 target, output = sorted(operands[0]._prev, key=lambda v: bool(v._prev))
                 if output._prev and not target._prev:
                     self.pairs.append((output._op, output.data, target.data))
             elif op == "exp":
                 self._see_exponential(operands[0])
+        self._see_differences([*order[-1:]], unit)
+
+    def _see_differences(self, terms: list[Any], unit: Mapping[Any, int]) -> None:
+        targets = []
+        for node in terms:  # grows in the loop, by what is added up
+            inner = [v for v in node._prev if v._prev]
+            if (node._op == "+" and node not in unit) or (node._op in "*/" and len(inner) == 1):
+                terms += inner
+            elif node._op == "-" and len(inner) == 1:
+                targets.append(node._prev[node._prev[0] is inner[0]])
+            elif node._prev:
+                return
+        self.differences = [target.data for target in targets if target not in unit]
 
     def _see_hinge(self, x: Any) -> None:
         if x._op in ("+", "-") and x._prev[0].data == 1 and x._prev[1]._op == "*":
@@ -171,6 +193,14 @@ class History:
     def first_look(self) -> Look:
         """The first graph, or an empty one."""
         return (self.first and self.first.look) or Look()
+
+    def examples_in(self, look: Look) -> list[tuple[tuple[float, ...], float]]:
+        """Pairs of the inputs of the first neuron and a target; empty if unknown."""
+        first = self.row[min(look.inputs)] if look.inputs else ""
+        columns = [numbers for i, numbers in look.inputs.items() if self.row[i] == first]
+        rows, targets = [*zip(*columns, strict=False)], [t for _, _, t in look.pairs]
+        targets = targets or look.margins
+        return [*zip(rows, targets, strict=True)] if len(rows) == len(targets) else []
 
     def layers(self) -> dict[str, list[int]]:
         """The parameters in each part of the model, such as layers[0], in their order."""

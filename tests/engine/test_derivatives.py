@@ -29,7 +29,7 @@ from micrograd.derivatives import (
 )
 from micrograd.engine import Value, no_grad, topological_order, where
 from micrograd.losses import binary_cross_entropy_with_logits, cross_entropy
-from micrograd.nn import MLP
+from micrograd.nn import MLP, Neuron
 from micrograd.optim import Adam
 
 
@@ -300,6 +300,11 @@ def test_the_checker_explains_other_causes():
         check_gradients(lambda x: x * x if x > 0 else x, [0.0])
     with pytest.raises(TypeError, match="expects f to return a Value, got float"):
         check_gradients(lambda x: x.data, [0.0])
+    with pytest.raises(GradientError, match="number 3 in f depends on this argument without an op"):
+        check_gradients(lambda x: x * x.detach(), [3.0])
+    before = (neuron := Neuron(2))([1.0, 2.0]).exp()
+    with pytest.raises(GradientError, match="computed before: compute it inside f"):
+        check_gradients(lambda: before * 2, neuron)
 
 
 # ---- sums over paths
