@@ -4,6 +4,7 @@ import contextlib
 from typing import NamedTuple
 
 LECTURE = """
+import math
 import random
 import micrograd
 from micrograd import MLP, SGD, Adam, AdamW, Linear, Sequential, Value, no_grad, values, watch
@@ -175,6 +176,7 @@ SINE = "xs = [[i / 10] for i in range(-15, 16, 2)]; ys = [(2 * x[0] % 3) / 3 for
 LINE = "xs = [i / 10 for i in range(-10, 11)]; ys = [3 * x + 1 + random.gauss(0, 0.3) for x in xs]"
 ACCURACY = ("model, bar", "model, xs, ys, bar")
 LOGITS = (SUM, "binary_cross_entropy_with_logits(model(xs), ys)")
+LOGITS01 = (SUM, "binary_cross_entropy_with_logits(model(xs), [int(t > 0) for t in ys])")
 CLASSES = (SUM, "cross_entropy(model(xs), ys)")
 TIMES_X = (LOSS, "(model[0] * x + model[1] - t) ** 2 / 21")
 LEAVES = [("model.zero_grad()", "for p in model: p.grad = 0"), ("model.parameters()", "model")]
@@ -248,6 +250,43 @@ RIGHT = {
         ("model.parameters()", "[p for m in model for p in m.parameters()]"),
         ("model, bar", "[p for m in model for p in m.parameters()], bar"),
         ("model.zero_grad()", "optimizer.zero_grad()")),
+    "he": on(MOONS, "MLP(2, [16, 16, 1], init='he')", LOGITS01, ACCURACY, *with_adam(0.02),
+        ("60", "40")),
+    "xavier": on(MOONS, "MLP(2, [8, 8, 8, 1], 'tanh', init='xavier')", ACCURACY, (LOSS, HINGE),
+        ("0.05 * p", "0.01 * p"), ("60", "80")),
+    "dropout": on(MOONS, "MLP(2, [12, 1])", (LOSS, "(model.layers[1]([random.choice((0, 2)) * h for"
+        " h in model.layers[0](x)]) - t) ** 2 / 20"), *with_adam(0.02), ("60", "100")),
+    "noisy inputs": on(MOONS, "MLP(2, [8, 1], 'tanh')", (LOSS, "(model([xi + random.gauss(0, 0.1) "
+        "for xi in x]) - t) ** 2 / 20"), *with_adam(0.03), ("60", "100")),
+    "labels with mistakes": on(f"{MOONS}; ys = [t * random.choice((1, 1, 1, -1)) for t in ys]",
+        "MLP(2, [8, 1], 'tanh')", (LOSS, LOSS + " / 20"), *with_adam(0.02), ("60", "120")),
+    "least squares": on("true = [1.0, -2.0, 3.0]; xs = [[random.gauss(0, 1) for _ in true] for "
+        "_ in range(30)]; ys = [sum(a * b for a, b in zip(true, x)) for x in xs]",
+        "MLP(3, [1])", (LOSS, LOSS + " / 30"), ("0.05 * p", "0.1 * p")),
+    "linear layers on a line": on("xs = [[i / 10] for i in range(-10, 11)]; ys = [3 * x[0] + 1 for "
+        "x in xs]", "MLP(1, [3, 1], 'linear')", (LOSS, LOSS + " / 21"), ("60", "150")),
+    "a recurrent network": on("xs = [[random.choice((0.0, 1.0)) for _ in range(4)] for _ in "
+        "range(12)]; ys = [sum(x) / 4 for x in xs]", "MLP(4, [3])",
+        (SUM, "0\n    for x, t in zip(xs, ys):\n        h = [0.0] * 3\n        for xi in x:\n"
+         "            h = [v.tanh() for v in model([xi, *h])]\n        loss += (h[0] - t) ** 2"),
+        *with_adam(0.02)),
+    "embeddings": on("xs = [*range(6)] * 3; ys = [(x + 1) % 6 for x in xs]", "MLP(3, [6])",
+        ("before", "table = [[Value(random.gauss(0, 1)) for _ in range(3)] for _ in range(6)]\n"
+         "before"), (SUM, "sum(cross_entropy(model(table[x]), t) for x, t in zip(xs, ys)) / 18"),
+        *with_optimizer("Adam(model.parameters(), 0.05)"), (STEP, f"{STEP}    for row in "
+         "table:\n        for e in row:\n            e.data -= 0.5 * e.grad; e.grad = 0\n")),
+    "an ellipse": on("xs = [(2 * math.cos(a), math.sin(a)) for a in range(12)]; ys = xs",
+        "[Value(1.0), Value(1.5)]", (SUM, "sum(((x / model[0]) ** 2 + (y / model[1]) ** 2 - 1) ** 2"
+        " for x, y in xs) / 12"), *LEAVES, ("60", "200"), ("0.05 * p", "0.1 * p")),
+    "the largest likelihood": on("xs = [random.gauss(2, 0.5) for _ in range(30)]; ys = xs",
+        "[Value(0.0), Value(0.0)]", (SUM, "sum(((x - model[0]) * (-model[1]).exp()) ** 2 / 2 + "
+        "model[1] for x in xs) / 30"), *LEAVES, ("60", "200"), ("0.05 * p", "0.02 * p")),
+    "a step back": on(MOONS, "MLP(2, [8, 1], 'tanh')", (LOSS, LOSS + " / 20"), (UPDATE, UPDATE +
+        "    if step == 30:\n        for p in model.parameters(): p.data += 0.01 * p.grad\n")),
+    "two losses": on(MOONS, "MLP(2, [8, 2], 'tanh')", (SUM, "sum((model(x)[0] - t) ** 2 for x, t "
+        "in zip(xs, ys)) / 20 + sum(abs(model(x)[1] - x[0]) for x in xs) / 20"), *with_adam(0.03)),
+    "L1": on(LINE, "[Value(0.5), Value(0.0)]", (LOSS, "abs(model[0] * x + model[1] - t) / 21"),
+        *LEAVES, ("60", "200"), ("0.05 * p", "0.05 * 0.98 ** step * p")),
     "compiled": on(MOONS, "MLP(2, [8, 1])", (SUM, "compiled(xs, ys)"), *with_adam(0.01), ("before",
         f"compiled = micrograd.compile(lambda x, t: {HINGE})\nbefore")),
 }  # fmt: skip
