@@ -76,6 +76,9 @@ UNEQUAL = ("ys = [1.0, -1.0", "ys = [1.0, 1.0")
 EQUAL = "\nfor p in model.parameters():\n    p.data = 0.1\nxs"
 WITH_ADAM = [(UPDATE, STEP), ("SGD(model.parameters(), lr=0.05)", "Adam(model.parameters(), 0.01)")]
 IN_TURN = "    for x, t in zip(xs, ys):\n        (" + LOSS + ").backward()\n"
+BODY = LECTURE[LECTURE.index("    loss = sum") :]
+ONE_CALL = "    compiled.step(optimizer, xs, ys)\n"
+COMPILED = ("before", f"compiled = micrograd.compile(lambda x, t: {LOSS})\nbefore")
 HINGE = "(1 + -t * model(x)).relu()"
 LINEAR = (MODEL, "MLP(3, [4, 1], activation='tanh')")
 
@@ -90,6 +93,8 @@ TABLE = [
     Row("unmoved", [(RESET, ""), (BACKWARD, BACKWARD + RESET)], []),
     Row("unmoved", [(UPDATE, STEP), ("lr=0.05", "lr=0.0")], [(UPDATE, STEP)]),
     Row("unmoved", [(UPDATE, STEP), ("before = 0", "model = MLP(3, [4, 4, 1], 'tanh')")], []),
+    Row("unmoved", [(BODY, ONE_CALL), COMPILED, ("lr=0.05", "lr=0.0")],
+        [(BODY, ONE_CALL), COMPILED]),
     Row("uphill", [("-= 0.05", "+= 0.05")], []),
     Row("detached", [(LOSS, "(Value(model(x).data) - t) ** 2")], []),
     Row("detached", [("loss = sum", f"net = {MODEL}\n    loss = sum"), (LOSS, "(net(x) - t) ** 2")],
@@ -147,6 +152,8 @@ TABLE = [
         [(f"{SUM}\n", f"{SUM} + 1e-3 * sum(p * p for p in model.parameters())\n")]),
     Row("dead", [*DATA, (MODEL, "MLP(2, [4, 1])"), ("60", "400")],
         [*DATA, (MODEL, "MLP(2, [4, 1], 'tanh')"), ("60", "400")], 0),
+    Row("dead", [*DATA, (MODEL, "MLP(2, [4, 1])"), ("60", "400"), (BODY, ONE_CALL), COMPILED],
+        [*DATA, (MODEL, "MLP(2, [4, 1], 'tanh')"), ("60", "400"), (BODY, ONE_CALL), COMPILED], 0),
     Row("saturated", [("\nxs", "\nfor p in model.parameters():\n    p.data *= 30\nxs")], []),
     Row("fading", [(MODEL, MANY), UNEQUAL,
                    ("\nxs", "\nfor p in model.parameters():\n    p.data *= 0.02\nxs")],
@@ -184,7 +191,6 @@ IN_TURNS = "".join(f"    {line}\n" for line in (
     "((model(xs[step % 20]) - ys[step % 20]) ** 2 / 4).backward()",
     "if step % 4 == 3:", "    optimizer.step()", "    optimizer.zero_grad()",
 ))  # fmt: skip
-BODY = LECTURE[LECTURE.index("    loss = sum") :]
 EPOCHS = "    for k in range(4):\n" + "".join(f"    {line}\n" for line in BODY.splitlines())
 
 
@@ -287,6 +293,7 @@ RIGHT = {
         "in zip(xs, ys)) / 20 + sum(abs(model(x)[1] - x[0]) for x in xs) / 20"), *with_adam(0.03)),
     "L1": on(LINE, "[Value(0.5), Value(0.0)]", (LOSS, "abs(model[0] * x + model[1] - t) / 21"),
         *LEAVES, ("60", "200"), ("0.05 * p", "0.05 * 0.98 ** step * p")),
+    "one call a step": on(MOONS, "MLP(2, [8, 1])", (BODY, ONE_CALL), COMPILED),
     "compiled": on(MOONS, "MLP(2, [8, 1])", (SUM, "compiled(xs, ys)"), *with_adam(0.01), ("before",
         f"compiled = micrograd.compile(lambda x, t: {HINGE})\nbefore")),
 }  # fmt: skip

@@ -44,7 +44,7 @@ from micrograd.compiler.schedule import Group
 from micrograd.compiler.simplify import Instructions
 from micrograd.compiler.training import check_loss, check_optimizer
 from micrograd.compiler.update import training_of
-from micrograd.core.pause import is_paused, open_blocks
+from micrograd.core.pause import is_paused, open_blocks, watchers
 from micrograd.core.shapes import Numbers, Table
 from micrograd.core.tracing import Traced
 from micrograd.draw.foreign import check_engine
@@ -189,7 +189,9 @@ class Compiled:
             except IndexError:
                 program.say_which_index(arrays, n)
                 raise
-            return True
+        for watcher in watchers:
+            watcher.stepped(steps[-1][-1], self.function, arrays)
+        return True
 
     def _prepared(self, arguments: Sequence[Any]) -> tuple[Program, Sequence[Array], int] | None:
         # The program, the arguments as arrays, and the number of examples; None if some are Values.

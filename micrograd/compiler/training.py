@@ -19,6 +19,7 @@ from functools import lru_cache
 from operator import index
 from typing import Any
 
+from micrograd.core.arithmetic import Number
 from micrograd.core.shapes import Numbers, check_no_nan, fix_of, plain, shape_of
 from micrograd.engine import Value, topological_order
 from micrograd.module import Module
@@ -30,7 +31,7 @@ LONG = 1.0  # seconds after which a progress bar appears
 STRETCH = 0.05  # seconds of steps between looks at the clock
 MOST = 1024  # steps in a stretch
 ENOUGH = 20  # steps after which a run is judged
-WORSE, STILL = 10.0, 1e-6  # of the first loss: a rise, and a change that is none
+WORSE, LITTLE, STILL = 10.0, 0.7, 1e-6  # of the first loss: a rise, a small fall, no change
 NOT_MODEL = "pass a function such as lambda x, y: squared_error(model(x), y)"
 
 
@@ -55,7 +56,8 @@ def fit(
     After Ctrl-C, and after any error, training can go on with another call. The parameters and the
     optimizer are those after the last complete step; but if each step takes several calls, Ctrl-C
     may leave half an update behind. Gradients may be incomplete. Work of more than a second shows a
-    progress bar on stderr. At the end, a warning says if the loss rose tenfold, or did not move.
+    progress bar on stderr. At the end, a warning says if the loss rose tenfold (and what a tenth of
+    the learning rate would have given), or hardly fell and a look at the graph shows why.
 
     Args:
         loss: the loss of one example: a function, compiled or not, of an entry of X and of y.
@@ -121,6 +123,7 @@ def fit(
     single = _Single(loss, examples, optimizer)
     means: list[float] = []
     lrs: list[float] = []  # the learning rates of a stretch
+    starts = [p.data for p in getattr(optimizer, "parameters", ())]
     begin, bar, most = time.monotonic(), None, 1
     try:
         while len(means) < steps:
@@ -156,20 +159,50 @@ def fit(
     finally:
         if bar:
             bar.close()
-    if trouble := _trouble(means):
-        warnings.warn(f"{trouble}; micrograd.watch around a loop of yours says more", stacklevel=2)
+    if trouble := _trouble(single, starts, means):
+        warnings.warn(trouble, stacklevel=2)
     return means
 
 
-def _trouble(means: list[float]) -> str:
-    # What the losses of a run show, if it did not learn at all.
+def _trouble(single: _Single, starts: Sequence[Number], means: list[float]) -> str:
+    # What the losses of a run show, if it did not learn.
     first, last = (means[0], means[-1]) if len(means) >= ENOUGH else (0.0, 0.0)
+    optimizer = single.optimizer
     if last > WORSE * abs(first) > 0:
-        return f"the loss rose from {first:.4g} to {last:.4g}: lower the learning rate"
-    if first and max(means) - min(means) <= STILL * abs(first):
-        fix = "raise the learning rate, or look for neurons that are dead or saturated"
-        return f"the loss stayed at {last:.4g} for {len(means)} steps: {fix}"
-    return ""
+        lower = _at_a_tenth(single, starts)
+        return f"the loss rose from {first:.4g} to {last:.4g}: lower the learning rate{lower}"
+    if last <= LITTLE * first or not all(isinstance(p, Value) for p in optimizer.parameters):
+        return ""
+    from micrograd.watching.watch import look_after  # imports drawing, which few runs need
+
+    function = single.loss.function if single.is_compiled else single.loss
+    reason = look_after(function, single.examples, optimizer.parameters, means)
+    is_still = max(means) - min(means) <= STILL * abs(first)
+    if not reason and is_still and first:
+        reason = "raise the learning rate, or put micrograd.watch around a loop of your own"
+    went = f"stayed at {last:.4g} for" if is_still else f"went from {first:.4g} to {last:.4g} in"
+    return f"the loss {went} {len(means)} steps: {reason}" if reason else ""
+
+
+def _at_a_tenth(single: _Single, starts: Sequence[Number]) -> str:
+    # What the first steps come to at a tenth of the rate; afterwards all is as it was.
+    optimizer = single.optimizer
+    if type(optimizer).__module__ != Optimizer.__module__:  # a user's own may take anything
+        return ""
+    settings = {name: getattr(optimizer, name) for name in optimizer._settings}
+    trial = type(optimizer)(optimizer.parameters, **settings | {"lr": optimizer.lr / 10})
+    kept = [(p.data, p.grad) for p in optimizer.parameters]
+    try:
+        for p, start in zip(optimizer.parameters, starts, strict=True):
+            p.data = start
+        step = _Single(single.loss, single.examples, trial)
+        losses = [step(None) for _ in range(ENOUGH + 1)]
+    except (ArithmeticError, ValueError):  # a tenth is too much, too
+        return ""
+    finally:
+        for p, (data, grad) in zip(optimizer.parameters, kept, strict=True):
+            p.data, p.grad = data, grad
+    return f"; with a tenth of it, {ENOUGH} steps from the same start lead to {losses[-1]:.4g}"
 
 
 def check_optimizer(user: str, optimizer: object) -> None:

@@ -17,7 +17,7 @@ open_levels: list[None] = []  # one for each function of all threads that is bei
 # The level of the innermost one, and the Values that were made while it ran (see derivatives.py).
 running: ContextVar[tuple[int, list[Any] | None]] = ContextVar("derivative", default=(0, None))
 # What `micrograd.watch` put around a loop: each is told when a backward pass begins and ends, with
-# the order of its nodes, and when an operation failed.
+# the order of its nodes, when a compiled function did a step, and when an operation failed.
 watchers: list[Any] = []
 
 

@@ -423,4 +423,5 @@ AT_ONCE = {
     imbalance,
     *EFFECTS,
 }  # look back themselves
+AFTERWARDS = scale, reach, labels, twice, no_activation, dead, saturated  # without any steps
 TIMES = 3  # in a row, for the others

@@ -23,8 +23,8 @@ import runpy
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from contextlib import contextmanager, suppress
 from numbers import Real
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -34,20 +34,21 @@ from tqdm import tqdm
 from micrograd.core.errors import described
 from micrograd.core.files import FilePath
 from micrograd.core.pause import no_grad, watchers
-from micrograd.core.shapes import flat, plain
+from micrograd.core.shapes import flat, plain, shape_of
 from micrograd.draw.calls import OTHERS
 from micrograd.draw.names import found, is_model
 from micrograd.draw.variables import variables
-from micrograd.engine import Value
+from micrograd.engine import Value, topological_order
 from micrograd.nn import accuracy
 from micrograd.optim import Optimizer, Parameters
 from micrograd.texts import texts_of
-from micrograd.watching.findings import AT_ONCE, CAUSES, EFFECTS, TIMES
+from micrograd.watching.findings import AFTERWARDS, AT_ONCE, CAUSES, EFFECTS, TIMES
 from micrograd.watching.step import History, Look, Step
 
 SHARE = 0.01  # of the time of a loop, for looking at graphs and for the accuracy
 FIRST, EVERY = 6, 20  # steps whose numbers are judged: the first ones, then some
 OFTEN = 0.1  # seconds between two looks at the bar
+SOME = 32  # examples with which a compiled function is run eagerly, for a look at its graph
 MOST = 1000  # examples of which the accuracy is shown
 OVER = re.compile(r"^\s*(\w+)\s*(=\s*\1\s*-|-=)[^#=]*\.grad")  # p = p - 0.1 * p.grad
 
@@ -108,6 +109,7 @@ class Run:
         self._number = 0  # of steps so far
         self._step: Step | None = None  # the one that is going on
         self._unjudged: Step | None = None  # the last one, if it was not looked at
+        self._was_whole = False  # a compiled function did a step since the loop went round
         self._failed = ""  # the operation that raised an error
         self._root: Callable[[], object] = lambda: None  # of the last backward pass
         self._spent, self._begin = 0.0, perf_counter()
@@ -197,12 +199,29 @@ class Run:
             step.bad = self._first_bad(order)
         self._spent += perf_counter() - start
 
+    def stepped(self, loss: float, function: Any, examples: Sequence[Any]) -> None:
+        """A compiled function did a whole step; with an eager look at some of its examples."""
+        if not self._values:
+            self._own(_in_graph(_look(function, examples, 0, {}).leaves))
+        now, self._step = self._numbers(), None
+        step = self._opened(self._last)
+        step.before, step.grads, step.passes, step.loss = [0.0] * len(now[1]), now[1], 1, loss
+        if self._looking:
+            start = perf_counter()
+            with suppress(ArithmeticError, ValueError):  # eagerly, log(0) is an error
+                step.look = _look(function, examples, step.number, self._index)
+            self._spent += perf_counter() - start
+        self._close(step, now)
+        self._was_whole = True
+
     def turn(self) -> None:
         """The loop went round; without a movement, gradients may be collected over several turns.
 
         Without a backward pass, or if gradients were thrown away, the step is over as well.
         """
-        self._failed, now = "", self._numbers()
+        self._failed, now, was_whole, self._was_whole = "", self._numbers(), self._was_whole, False
+        if was_whole and not self._step:
+            return
         self._step = step = self._step or self._opened(self._last)
         step.turns += 1
         if not step.passes or now[0] != step.data or not any(now[1]):
@@ -265,10 +284,7 @@ class Run:
                 gaps = finding(self.history)
             self._times[name] = self._times[name] + times if gaps is not None else 0
             if gaps is not None and self._times[name] >= (1 if finding in AT_ONCE else TIMES):
-                shown = {k: f"{x:.3g}" if isinstance(x, float) else x for k, x in gaps.items()}
-                keys = (f"{gaps.get('key') or name}.{part}" for part in ("what", "how"))
-                what, how = (self._texts[key].format(**shown) for key in keys)
-                self.findings[name] = Finding(step.number, what, how)
+                self.findings[name] = Finding(step.number, *_told(name, gaps, self._texts))
                 tqdm.write(str(self.findings[name]))
 
     def _first_bad(self, order: Sequence[Any]) -> dict[str, str] | None:
@@ -325,6 +341,45 @@ def watch_script(file: FilePath) -> Run:
     with Run((), None).watching() as run:
         runpy.run_path(str(file), run_name="__main__")
     return run
+
+
+def look_after(
+    function: Callable[..., Any],
+    examples: Sequence[Any],
+    parameters: Sequence[Any],
+    losses: list[float],
+) -> str:
+    """What an eager look at some examples says after a training that did not learn, or ''."""
+    named = [pair for pair in _in_graph(parameters) if any(pair[1] is p for p in parameters)]
+    history = History([name for name, _ in named], losses=losses)
+    index = {p: i for i, (_, p) in enumerate(named)}
+    data, grads = [p.data for p in index], [p.grad for p in index]
+    for start in range(3):
+        with suppress(ArithmeticError, ValueError):
+            look = _look(function, examples, start, index)
+            history.add(Step(len(losses), data, grads, grads, data, grads, look=look))
+    for finding in AFTERWARDS if history.looks else ():
+        if gaps := finding(history):
+            return ": ".join(_told(finding.__name__, gaps, texts_of("watch", "en")))
+    return ""
+
+
+def _look(
+    function: Callable[..., Any], examples: Sequence[Any], start: int, index: dict[Any, int]
+) -> Look:
+    # At the graph of the sum over at most SOME examples, evenly spaced.
+    n = max((len(some) for some in examples if shape_of(some)), default=1)
+    skip = -(-n // SOME)
+    rows = ([some[i] if shape_of(some) else some for some in examples]
+            for i in range(start % skip, n, skip))  # fmt: skip
+    return Look(topological_order(sum(function(*map(plain, row)) for row in rows)), index)
+
+
+def _told(name: str, gaps: dict[str, Any], texts: Mapping[str, str]) -> tuple[str, str]:
+    # What is wrong, and how to mend it.
+    shown = {k: f"{x:.3g}" if isinstance(x, float) else x for k, x in gaps.items()}
+    what, how = (f"{gaps.get('key') or name}.{part}" for part in ("what", "how"))
+    return texts[what].format(**shown), texts[how].format(**shown)
 
 
 def _is_parameter(thing: object) -> bool:

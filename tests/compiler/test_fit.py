@@ -319,8 +319,14 @@ def test_a_run_that_does_not_learn_ends_with_a_warning(executor):
     with pytest.warns(UserWarning, match="the loss stayed at .* for 20 steps: raise"):
         fit(loss, X, Y, SGD(model.parameters(), lr=0.0), steps=20)
     w = Value(1.0)
-    with pytest.warns(UserWarning, match=r"rose from 4 to .*: lower the learning rate"):
-        fit(lambda x: (w * x - 3.0) ** 2, [1.0], None, SGD([w], lr=1.2), steps=20)
+    far = "rose from 4 to .*: lower the learning rate; with a tenth of it, 20 steps .* to 6.8.*e-05"
+    with pytest.warns(UserWarning, match=far):
+        means = fit(lambda x: (w * x - 3.0) ** 2, [1.0], None, SGD([w], lr=1.2), steps=20)
+    assert (w.data - 3.0) ** 2 > means[-1] > 1000.0  # the trial left no trace
+    for p in model.layers[0].parameters():
+        p.data = -3.0
+    with pytest.warns(UserWarning, match=r"ReLUs in layers\[0\] are 0 for all examples: .*; start"):
+        fit(loss, X, Y, SGD(model.parameters(), lr=1e-3), steps=80)
 
 
 def test_an_eager_loss_needs_the_standard_library_alone():
