@@ -324,8 +324,8 @@ def test_a_run_that_does_not_learn_ends_with_a_warning(executor):
         means = fit(lambda x: (w * x - 3.0) ** 2, [1.0], None, SGD([w], lr=1.2), steps=20)
     assert (w.data - 3.0) ** 2 > means[-1] > 1000.0  # the trial left no trace
     for p in model.layers[0].parameters():
-        p.data = -3.0
-    with pytest.warns(UserWarning, match=r"ReLUs in layers\[0\] are 0 for all examples: .*; start"):
+        p.data = -5.0
+    with pytest.warns(UserWarning, match=r"of the outputs of layers\[0\] are at the limits"):
         fit(loss, X, Y, SGD(model.parameters(), lr=1e-3), steps=80)
 
 
