@@ -18,12 +18,14 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
+from micrograd.core.arithmetic import Number
 from micrograd.draw.chain_rule import Piece, matrix, matrix_text
 from micrograd.draw.formulas import SIGNS, UNKNOWN, formula, number, shape_text, sign
 from micrograd.draw.names import values_in
 from micrograd.draw.records import Box, Graph
+from micrograd.draw.stale import now_of
 from micrograd.draw.tokens import COLOURS, DARK, LIGHT, SANS, largest, shade
-from micrograd.engine import Value
+from micrograd.engine import Value, topological_order
 
 NUMBER_WIDTH = 36  # points: the minimum width of a number's cell
 WORD_WIDTH = 26  # points: the minimum width of the words "data" and "grad"
@@ -46,6 +48,7 @@ class Cards:
         rate: 'grad', or 'tangent' if the graph has tangents instead of gradients.
         named: whether nodes without a name are called v1, v2, ...
         numbers, highlight, done: as in `draw_dot`.
+        now: what results would be now, where the data of operands changed since.
         sizes: the least width and height of each box, in inches.
 
     Raises:
@@ -63,6 +66,7 @@ class Cards:
     numbers: bool = True
     highlight: Any = ()
     done: Any = ()
+    now: Mapping[Value, Number] = field(default_factory=dict)
     sizes: Mapping[int, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -110,8 +114,12 @@ class Cards:
         colour = "gradient" if self.rate == "grad" else "ink"
         shown = [("data", self._shown(box), "ink"), (self.rate, self._shown(box, "grad"), colour)]
         rows, found = [], self._found.get(box.number, {})
+        is_one = box.level == "op" and box.number < len(self.drawn.values)
+        now = self.now.get(self.drawn.values[box.number]) if is_one else None
         for row in shown[:1] if box.kind == "constant" else shown:
             rows.append(row)
+            if row[0] == "data" and now is not None:
+                rows.append(("now", number(now), "wrong"))
             if row[0] in found:
                 rows.append(("found", number(found[row[0]]), "wrong"))
         return rows
@@ -253,6 +261,7 @@ border:1px solid {frame};border-radius:8px;background:{panel};color:{ink};font:1
 .value-card span{{text-align:right}}
 .value-card b{{grid-column:1/-1;font-weight:600}}
 .value-card .grad{{color:{gradient}}}
+.value-card .wrong{{color:{wrong}}}
 """
 
 
@@ -266,9 +275,15 @@ def card(value: Value) -> str:
     made = formula(value._op, [str(v.label) or number(v.data) for v in value._prev])
     name = " = ".join(filter(None, (value.label, made if value._prev else "")))
     head = f"<b>{html.escape(drawable(name))}</b>" if name else ""
-    data, grad = (html.escape(number(x)) for x in (value.data, value.grad))
+    rows = [("data", "", value.data), ("grad", "grad", value.grad)]
+    rows[1:1] = [
+        ("now", "wrong", x) for v, x in now_of(topological_order(value)).items() if v is value
+    ]
+    cells = (
+        f'<i>{word}</i><span class="{look}">{html.escape(number(x))}</span>'
+        for word, look, x in rows
+    )
     return (
         f"<style>{light}@media(prefers-color-scheme:dark){{{dark}}}</style>"
-        f'<div class="value-card">{head}<i>data</i><span>{data}</span>'
-        f'<i>grad</i><span class="grad">{grad}</span></div>'
+        f'<div class="value-card">{head}{"".join(cells)}</div>'
     )

@@ -43,6 +43,7 @@ from micrograd.draw.names import is_model, values_in
 from micrograd.draw.network import draw_network
 from micrograd.draw.records import Box, columns
 from micrograd.draw.render import Digraph
+from micrograd.draw.stale import now_of, times_added
 from micrograd.draw.tokens import EDGE, FONT, GRAPH, LEGEND, LIGHT, largest, line
 from micrograd.draw.variables import variables
 from micrograd.engine import Value
@@ -52,9 +53,10 @@ SIDES = {"LR": ("w", "e"), "TB": ("n", "s")}  # where arrows enter and leave a c
 MANY = 100  # cards
 # Fewer attempts to improve the order within columns; a small graph would be less symmetric.
 QUICK = {"nslimit": "0.2", "mclimit": "0.05"}
+FIX = "call loss.zero_grad(), then loss.backward()"
 DOTS = (
     "dots: contributions that do not add up to the gradient, because data changed, a larger graph "
-    "was used, or gradients were added: call loss.zero_grad(), then loss.backward()"
+    f"was used, or gradients were added: {FIX}"
 )
 
 
@@ -75,8 +77,8 @@ def draw_dot(
 ) -> Digraph:
     """The picture of the graph that leads to `root`, as a `graphviz.Digraph`.
 
-    Cards show the data and gradients that the Values have now. Whether these gradients belong to
-    these data is checked only with `edges="derivatives"`.
+    Cards show the data and gradients that the Values have now. Up to 2,000 Values, the caption says
+    if data changed since the forward pass, or if gradients were added by a second backward pass.
 
     A notebook displays it; `.save("o.svg")` writes it, `.pipe()` returns it as bytes, and `.source`
     is the DOT text. An SVG is light or dark, like the reader's system. For a PNG of 1920 pixels
@@ -134,7 +136,9 @@ def draw_dot(
     # The width and height of each card in the other drawing, in inches.
     rows = frame.pipe("plain", encoding="utf-8").splitlines() if frame else []
     sizes = {int(row.split()[1][1:]): row.split()[4:6] for row in rows if row.startswith("node v")}
-    cards = Cards(drawn, rate, named, numbers, highlight, done, sizes)
+    is_plain = numbers and tangents is None and not done and not frame
+    now = now_of(drawn.values) if is_plain else {}
+    cards = Cards(drawn, rate, named, numbers, highlight, done, now, sizes)
     rules, legend, state = _rules(cards, edges)
     captions = [*state, *captions]
     if cards.done:
@@ -185,6 +189,12 @@ def _rules(cards: Cards, edges: str) -> tuple[Rules, Sequence[Piece], list[str]]
     if not (forward or drawn.has_gradients) and cards.numbers:
         left = "only leaves have gradients, left over from before"
         state = [f"{left if drawn.has_old_gradients else 'no gradients yet'}: call backward()"]
+    is_complete = drawn.has_gradients and not (forward or cards.done) and cards.numbers
+    if cards.now:
+        red = " (red: what it gives now)" * (drawn.level == "op")
+        state.append(f"data changed after the forward pass: run it again{red}")
+    elif is_complete and (times := times_added(drawn.values)) > 1:
+        state.append(f"{times} backward passes were added up: {FIX}")
     if edges == "plain":
         return {}, (), state
     if edges == "symbols":

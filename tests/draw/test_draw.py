@@ -446,3 +446,24 @@ def test_mermaid_puts_named_groups_into_frames():
     assert "x<br>" in inputs
     assert "w<br>" in inputs
     assert "-->|②|" in text
+
+
+def test_a_picture_tells_numbers_that_do_not_belong_together():
+    x, w = Value(2.0), Value(3.0)
+    y = x * x + w
+    y.backward()
+    assert "added" not in draw_dot(y).source
+    w.grad += 1.0  # of another graph
+    y.backward()
+    assert "added" not in draw_dot(y).source
+    y.zero_grad()
+    y.backward()
+    y.backward()
+    assert "2 backward passes were added up" in draw_dot(y).source
+    x.data = 5.0
+    source = draw_dot(y).source
+    assert "data changed after the forward pass" in source
+    assert source.count(">now<") == 2  # of x * x, and of y
+    assert ">28<" in source
+    assert ">28<" in y._repr_html_()
+    assert "now" not in draw_dot(y, numbers=False).source
