@@ -51,7 +51,7 @@ def health(run: Run, *, dark: bool = False) -> Figure:
     for (_, first), some in history.look.units.items():
         outputs[history.layer[first]] += some
     gradients = {
-        layer: [history.step.grads[i] for i in inside] for layer, inside in history.layers().items()
+        layer: [history.step.grads[i] for i in inside] for layer, inside in history.layers.items()
     }
     figure = NotebookFigure(12.0, 3.4, dark)
     left, middle, right = figure.subplots(1, 3)

@@ -55,7 +55,12 @@ def lacking(own: FilePath) -> Iterator[str]:
 
 
 def _sections(file: Path | Traversable) -> dict[str, dict[str, str]]:
-    found = _parsed(file.read_text(encoding="utf-8"))
+    return _checked(file.read_text(encoding="utf-8"), file.name)
+
+
+@lru_cache(maxsize=4)
+def _checked(text: str, name: str) -> dict[str, dict[str, str]]:
+    found = _parsed(text)
     known = _parsed((FOLDER / "en.toml").read_text(encoding="utf-8"))
     for section, texts in found.items():
         is_section = section in known and isinstance(texts, dict)
@@ -63,7 +68,7 @@ def _sections(file: Path | Traversable) -> dict[str, dict[str, str]]:
             if not is_section or key not in known[section] or not isinstance(text, str):
                 expected = 'expected lines such as "button.play" = "Play" below [pages], [grade]'
                 got = f"{key!r} below [{section}]" if key else f"[{section}]"
-                raise ValueError(f"{file.name}: {expected} or [course], got {got}: use the keys "
+                raise ValueError(f"{name}: {expected} or [course], got {got}: use the keys "
                                  "that `python -m micrograd texts` prints")  # fmt: skip
     return found
 

@@ -337,7 +337,7 @@ def shrunk(h: History) -> Gaps:
 
 def equal_weights(h: History) -> Gaps:
     """Neurons of a hidden layer that are all the same, so they stay the same."""
-    for layer, indices in [*h.layers().items()][:-1]:
+    for layer, indices in [*h.layers.items()][:-1]:
         rows: dict[str, list[float]] = defaultdict(list)
         for i in indices:
             row = h.row[i].removeprefix(layer)
@@ -386,7 +386,7 @@ def _flat(h: History, look: Look) -> dict[str, float]:
 
 def fading(h: History) -> Gaps:
     """Gradients that get smaller, or larger, from layer to layer."""
-    layers = h.layers()
+    layers = h.layers
     if len(layers) < 3 or not h.first or not stays(h):
         return None
     sizes = [max(abs(h.first.grads[i]) for i in some) for some in layers.values()]

@@ -16,7 +16,7 @@ import re
 from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from operator import sub
 from typing import Any
 
@@ -171,7 +171,7 @@ class History:
             self.used |= step.look.used
         if step.moved and (size := norm(step.data)):
             self.most = max(self.most, norm(step.movement) / size)
-            parts = [(layer, *self._sizes(step, inside)) for layer, inside in self.layers().items()]
+            parts = [(layer, *self._sizes(step, inside)) for layer, inside in self.layers.items()]
             self.updates.append((step.number, {name: x / y for name, x, y in parts if y}))
 
     @staticmethod
@@ -202,6 +202,7 @@ class History:
         targets = targets or look.margins
         return [*zip(rows, targets, strict=True)] if len(rows) == len(targets) else []
 
+    @cached_property
     def layers(self) -> dict[str, list[int]]:
         """The parameters in each part of the model, such as layers[0], in their order."""
         found = defaultdict(list)
@@ -230,7 +231,8 @@ def row_of(name: str) -> str:
     >>> row_of("layers[0].neurons[1].w[2]"), row_of("modules[0].weight[1][2]")
     ('layers[0].neurons[1].w', 'modules[0].weight[1]')
     """
-    return re.sub(r"\[\d+\]$", "", name)
+    row, _, index = name.rpartition("[")
+    return row if index[:-1].isdigit() else name
 
 
 def table_of(name: str) -> str:

@@ -392,11 +392,12 @@ def _parameters(model: Any) -> list[tuple[str, Any]]:
     paths = {}
     if is_model(model):
         paths = {id(p): name[1:] for name, p, _ in found(model, "", True, _is_parameter)}
-    for name, thing in variables(None).items():
+    parameters = Parameters(given, "watch").all
+    for name, thing in variables(None).items() if {*map(id, parameters)} - paths.keys() else ():
         for path, p, _ in found(thing, name, is_node=_is_parameter):
             paths.setdefault(id(p), path)
     named = []
-    for i, p in enumerate(Parameters(given, "watch").all):
+    for i, p in enumerate(parameters):
         if not isinstance(p.data, Real):
             got = f"got {type(p.data).__name__} as the data of parameter {i}"
             raise TypeError(f"watch expects parameters with one number each, {got}")
