@@ -110,6 +110,11 @@ TABLE = [
          "[p for layer in self.layers[1:] for p in layer.parameters()]")],
         OWN_CLASSES),
     Row("overwritten", [("p.data -=", "p.data =-")], []),
+    Row("overwritten", [("0.05 * p.grad", "0.05 * p.data")], []),
+    Row("unmoved", [("0.05 * p", "0.05 * 0.3 ** step * p"), ("60", "80")],
+        [("0.05 * p", "0.05 * 0.9 ** step * p")]),
+    Row("one_example", [(f"loss = {SUM}", f"\n    for x, t in zip(xs, ys): loss = {LOSS}")],
+        [(f"loss = {SUM}", f"x, t = xs[step % 4], ys[step % 4]\n    loss = {LOSS}")]),
     Row("one_example", [("model, bar", "model, xs, ys, bar"), (f"loss = {SUM}", "\n    for x, t in "
          f"zip(xs, ys):\n        loss = {LOSS}")],
         [("model, bar", "model, xs, ys, bar"), (f"loss = {SUM}", "loss = 0\n    for x, t in "
@@ -127,6 +132,8 @@ TABLE = [
     # ---- the data
     Row("scale", [(FOUR, "[[150.0, 1.0, 3.0], [160, 0, 1], [140, 2, 2], [155, 1, 1]]")], []),
     Row("scale", [(FOUR, "[[1e-4, 2e-4, 0], [3e-4, 1e-4, 0], [0, 1e-4, 1e-4], [2e-4, 0, 0]]")], []),
+    Row("targets", [("ys = [1.0", "ys = [1000.0"), LINEAR, ("0.05 * p", "1e-4 * p")],
+        [("ys = [1.0", "ys = [4.0"), LINEAR, ("0.05 * p", "0.02 * p")]),
     Row("reach", [("ys = [1.0", "ys = [10.0")], [("ys = [1.0", "ys = [10.0"), LINEAR,
                                                  ("0.05 * p", "0.005 * p")]),
     Row("reach", [(MODEL, "MLP(3, [4, 1], output='relu')")], []),
@@ -148,6 +155,10 @@ TABLE = [
     Row("equal_weights", [("\nxs", EQUAL)], []),
     Row("no_activation", [*DATA, (MODEL, "MLP(2, [4, 1], 'linear', 'tanh')"), ("60", "120")],
         [*DATA, (MODEL, "MLP(2, [4, 1], 'tanh', 'tanh')"), ("60", "400")]),
+    Row("minimum", [*DATA, (MODEL, "MLP(2, [1])"), ("60", "200")],
+        [*DATA, (MODEL, "MLP(2, [4, 1], 'tanh')"), ("60", "400")]),
+    Row("shrunk", [(UPDATE, STEP), ("lr=0.05", "lr=0.05, weight_decay=5")],
+        [(UPDATE, STEP), ("lr=0.05", "lr=0.05, weight_decay=0.01")]),
     Row("shrunk", [(f"{SUM}\n", f"{SUM} + 5 * sum(p * p for p in model.parameters())\n")],
         [(f"{SUM}\n", f"{SUM} + 1e-3 * sum(p * p for p in model.parameters())\n")]),
     Row("dead", [*DATA, (MODEL, "MLP(2, [4, 1])"), ("60", "400")],

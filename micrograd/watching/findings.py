@@ -35,6 +35,7 @@ SLOPE = (
     1e-4  # gradients that are not 0: their norm times that of parameters, as a share of the loss
 )
 SOLVED = 0.1  # the mean squared error in units of the variance of targets, or of the first loss
+POOR = 0.5  # the share of the variance of targets that a poor minimum leaves unexplained
 SEEN = 12  # outputs that are looked at before a ReLU counts as dead, a layer as saturated
 DEAD = 0.25  # share of dead ReLUs in a layer; fewer are common, and harmless
 FLAT_TANH, FLAT_SIGMOID = 0.97, 0.985  # beyond them, a slope is below 6 % of its largest
@@ -51,10 +52,23 @@ COMMON = 0.9  # share of a class, if always naming it looks good
 
 def solved(h: History) -> bool:
     """Whether the loss has become small."""
+    share = unexplained(h)
+    return share < SOLVED if share else abs(h.losses[-1]) < SOLVED * abs(h.losses[0])
+
+
+def unexplained(h: History) -> float:
+    """The mean squared error in units of the variance of targets; 0 if these are unknown."""
     targets = [t for _, _, t in h.look.pairs]
-    if targets and (spread := fmean((t - fmean(targets)) ** 2 for t in targets)):
-        return fmean((p - t) ** 2 for _, p, t in h.look.pairs) < SOLVED * spread
-    return abs(h.losses[-1]) < SOLVED * abs(h.losses[0])
+    spread = fmean((t - fmean(targets)) ** 2 for t in targets) if targets else 0.0
+    return fmean((p - t) ** 2 for _, p, t in h.look.pairs) / spread if spread else 0.0
+
+
+def still(h: History) -> float:
+    """The mean of the last losses, if they are all the same and not small; else 0."""
+    last = h.losses[-WINDOW:]
+    if len(last) < WINDOW or solved(h) or max(last) - min(last) > STILL * abs(fmean(last)):
+        return 0.0
+    return fmean(last)
 
 
 def stays(h: History) -> bool:
@@ -124,7 +138,9 @@ def unmoved(h: History) -> Gaps:
     least = ROUNDED * max(1, abs(h.step.data[gaps["i"]]))
     if h.step.moved or abs(gaps["grad"]) < least or h.step.reached is False:
         return None
-    if h.rates and not any(h.rates):
+    if h.updates:
+        gaps["key"] = "unmoved.late"
+    elif h.rates and not any(h.rates):
         gaps["key"] = "unmoved.rate"
     elif h.others and not h.rates:
         gaps["key"] = "unmoved.other"
@@ -163,7 +179,7 @@ def missing(h: History) -> Gaps:
     found = [
         name for i, (name, g, p) in known if i not in moved and abs(g) > least * max(1, abs(p))
     ]
-    return listed(h, found) if step.moved else None
+    return listed(h, found) if step.moved and overwritten(h) is None else None
 
 
 def hidden(h: History) -> Gaps:
@@ -173,12 +189,19 @@ def hidden(h: History) -> Gaps:
 
 
 def overwritten(h: History) -> Gaps:
-    """Numbers that a step replaced by a multiple of the gradient, as in p.data =- 0.1 * p.grad."""
+    """Numbers that became a multiple of the gradients, p.data =- 0.1 * p.grad, or of themselves."""
     step = h.step
-    pairs = [(x, g) for x, g in zip(step.after, step.grads, strict=True) if g]
-    rates = [-x / g for x, g in pairs]
-    is_alike = len(rates) > 2 and max(rates) - min(rates) < ALIKE * abs(rates[0])
-    return {"rate": rates[0]} if is_alike and step.moved else None
+    has_slope = norm(step.grads) * norm(step.data) > SLOPE * abs(step.loss)
+    for key, new, old in (
+        ("", step.after, step.grads),
+        ("overwritten.scaled", step.movement, step.data),
+    ):
+        pairs = [(x, y) for x, y in zip(new, old, strict=True) if y] if has_slope else []
+        rates = [-x / y for x, y in pairs]
+        is_alike = len(rates) > 2 and max(rates) - min(rates) < ALIKE * abs(rates[0])
+        if is_alike and step.moved:
+            return {"key": key, "rate": 1 - rates[0] if key else rates[0]}
+    return None
 
 
 def one_example(h: History) -> Gaps:
@@ -255,13 +278,19 @@ def too_slow(h: History) -> Gaps:
 
 def plateau(h: History) -> Gaps:
     """A loss that stays the same although gradients are not 0."""
-    last = h.losses[-WINDOW:]
-    if len(last) < WINDOW or solved(h) or h.norms[-1] < 0.5 * max(h.norms[-WINDOW:]):
+    mean = still(h)
+    has_slope = h.norms[-1] > 0.5 * max(h.norms[-WINDOW:])
+    has_slope = has_slope and h.norms[-1] * norm(h.step.data) > SLOPE * abs(mean)
+    return {"loss": mean, "n": WINDOW, "grad": h.norms[-1]} if mean and has_slope else None
+
+
+def minimum(h: History) -> Gaps:
+    """A loss that stays the same, as gradients are 0, with predictions far from their targets."""
+    mean, share = still(h), unexplained(h)
+    if not mean or share < POOR or h.norms[-1] * norm(h.step.data) > 10 * SLOPE * abs(mean):
         return None
-    mean = fmean(last)
-    is_still = max(last) - min(last) < STILL * abs(mean)
-    is_still = is_still and h.norms[-1] * norm(h.step.data) > SLOPE * abs(mean)
-    return {"loss": mean, "n": WINDOW, "grad": h.norms[-1]} if is_still else None
+    key = "minimum" if len({unit for _, unit in h.look.units}) > 1 else "minimum.linear"
+    return {"key": key, "loss": mean, "n": WINDOW, "share": min(100, round(100 * share))}
 
 
 # ---- 4. The data
@@ -277,6 +306,16 @@ def scale(h: History) -> Gaps:
     if not sizes or NEAR < sizes[column] < FAR or sizes[column] in (0, math.inf):
         return None
     return {"column": column or "[0]", "low": min(columns[column]), "high": max(columns[column])}
+
+
+def targets(h: History) -> Gaps:
+    """Targets far from 1 that a loss which explodes, or hardly falls, does not come near to."""
+    numbers = [t for _, _, t in h.look.pairs]
+    if not numbers or math.sqrt(fmean(t * t for t in numbers)) < FAR:
+        return None
+    if not (stays(h) or exploded(h) or (unexplained(h) > POOR and len(h.losses) > 10)):
+        return None
+    return {"low": min(numbers), "high": max(numbers)}
 
 
 def reach(h: History) -> Gaps:
@@ -329,7 +368,8 @@ def no_activation(h: History) -> Gaps:
 
 def shrunk(h: History) -> Gaps:
     """Parameters that a penalty on their squares has made small, although the loss is not."""
-    if not h.first or 2 * len(h.look.penalised) < len(h.names) or len(h.losses) <= 10 or solved(h):
+    is_penalised = h.decay or 2 * len(h.look.penalised) > len(h.names)
+    if not h.first or not is_penalised or len(h.losses) <= 10 or solved(h):
         return None
     share = norm(h.step.after) / (norm(h.first.data) or math.inf)
     return {"share": round(100 * share)} if 0 < share < SHRUNK else None
@@ -413,7 +453,10 @@ CAUSES = (
     missing, unused, one_example, printed, uphill, differences, unbounded, scale, reach, labels,
     shuffled, twice, imbalance, equal_weights,
 )  # fmt: skip
-EFFECTS = too_fast, too_slow, no_activation, shrunk, dead, saturated, fading, equal_outputs, plateau
+EFFECTS = (
+    targets, too_fast, too_slow, no_activation, shrunk, dead, saturated, fading, equal_outputs,
+    plateau, minimum,
+)  # fmt: skip
 AT_ONCE = {
     nonfinite,
     accumulated,

@@ -153,8 +153,9 @@ class History:
     line: str = ""  # a line of the program such as p = p - 0.1 * p.grad
     rates: list[float] = field(default_factory=list)  # of optimizers that have some parameters
     others: int = 0  # optimizers that have none
+    decay: float = 0.0  # the largest weight decay of these optimizers
     hidden: list[tuple[str, Any]] = field(default_factory=list)  # in the model, not in parameters()
-    examples: int = 0  # in X, if it was given
+    examples: int = 0  # in X, or in a variable that has the example of the loss
 
     def __post_init__(self) -> None:
         self.layer, self.row, self.table = (

@@ -224,6 +224,7 @@ class Run:
             return
         self._step = step = self._step or self._opened(self._last)
         step.turns += 1
+        step.left = now[1]
         if not step.passes or now[0] != step.data or not any(now[1]):
             self._close(step, now)
 
@@ -255,12 +256,12 @@ class Run:
 
     def _opened(self, now: Numbers) -> Step:
         self._number += 1
-        self._looking = self._number <= 3 or self._may_look()
+        self._looking = self._number <= 3 or not self._number % EVERY or self._may_look()
         return Step(self._number, *now, grads=[0.0] * len(self._values))
 
     def _close(self, step: Step, now: Numbers, times: int = 1) -> None:
         start = perf_counter()
-        step.after, step.left = self._last = now
+        step.after, step.left, self._last = now[0], step.left or now[1], now
         self._step = None
         self.history.losses.append(step.loss)
         is_due = step.number <= FIRST or step.number % EVERY == 0
@@ -271,7 +272,7 @@ class Run:
 
     def _judge(self, step: Step, times: int = 1) -> None:
         self.history.add(step)
-        if not step.moved:
+        if not step.moved or step.number in (2, EVERY):
             self._look_around()
         if self.examples and self._may_look():
             self._evaluate(*self.examples)
@@ -309,6 +310,12 @@ class Run:
         known = [x for x in variables(None).values() if isinstance(x, Optimizer)]
         having = [x for x in known if not own.isdisjoint(map(id, x.parameters))]
         history.rates, history.others = [x.lr for x in having], len(known) - len(having)
+        history.decay = max((x.weight_decay for x in having), default=0.0)
+        rows = {tuple(row) for look in history.looks for row, _ in history.examples_in(look)}
+        if len(rows) == 1 and not history.examples:
+            row = [*rows.pop()]
+            lists = [x for x in variables(None).values() if isinstance(x, list) and row in x]
+            history.examples = max(map(len, lists), default=0)
         frame: Any = sys._getframe()
         while frame and frame.f_code.co_filename.startswith(OTHERS):
             frame = frame.f_back
