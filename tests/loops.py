@@ -79,6 +79,9 @@ IN_TURN = "    for x, t in zip(xs, ys):\n        (" + LOSS + ").backward()\n"
 BODY = LECTURE[LECTURE.index("    loss = sum") :]
 ONE_CALL = "    compiled.step(optimizer, xs, ys)\n"
 COMPILED = ("before", f"compiled = micrograd.compile(lambda x, t: {LOSS})\nbefore")
+CROSS = "-(t * (0.5 + model(x) / 2.01).log() + (1 - t) * (0.5 - model(x) / 2.01).log())"
+ACCURACY = ("model, bar", "model, xs, ys, bar")
+ZEROS = ("[1.0, -1.0, -1.0, 1.0]", "[1, 0, 0, 1]")
 HINGE = "(1 + -t * model(x)).relu()"
 LINEAR = (MODEL, "MLP(3, [4, 1], activation='tanh')")
 
@@ -142,6 +145,8 @@ TABLE = [
     Row("shuffled", [("loss = sum", "random.shuffle(xs)\n    loss = sum")],
         [("loss = sum", "pairs = [*zip(xs, ys)]; random.shuffle(pairs); xs, ys = zip(*pairs)\n"
           "    loss = sum")]),
+    Row("shuffled", [("loss = sum", "random.shuffle(xs)\n    loss = sum"), (LOSS, CROSS), ZEROS],
+        [(LOSS, CROSS), ZEROS]),
     Row("twice", [(LOSS, "binary_cross_entropy_with_logits(model(x).sigmoid(), (t + 1) / 2)"),
                   LINEAR],
         [(LOSS, "binary_cross_entropy_with_logits(model(x), (t + 1) / 2)"), LINEAR]),
@@ -192,7 +197,6 @@ CIRCLES = "xs, ys = circles(16, noise=0.05, seed=0)"
 ODD = f"xs = {XOR}; ys = [-1.0, 1.0, 1.0, -1.0]"
 SINE = "xs = [[i / 10] for i in range(-15, 16, 2)]; ys = [(2 * x[0] % 3) / 3 for x in xs]"
 LINE = "xs = [i / 10 for i in range(-10, 11)]; ys = [3 * x + 1 + random.gauss(0, 0.3) for x in xs]"
-ACCURACY = ("model, bar", "model, xs, ys, bar")
 LOGITS = (SUM, "binary_cross_entropy_with_logits(model(xs), ys)")
 LOGITS01 = (SUM, "binary_cross_entropy_with_logits(model(xs), [int(t > 0) for t in ys])")
 CLASSES = (SUM, "cross_entropy(model(xs), ys)")

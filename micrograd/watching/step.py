@@ -36,6 +36,7 @@ class Look:
         self.units: dict[tuple[str, int], list[float]] = defaultdict(list)  # outputs, by activation
         self.pairs: list[tuple[str, float, float]] = []  # operation, prediction, target of squares
         self.margins: list[float] = []  # t or -t in hinge losses, (1 - t * score).relu()
+        self.shares: list[float] = []  # t and 1 - t in cross-entropies, t * p.log()
         self.twice = ""  # 'sigmoid' or 'softmax' if one is the input of another exponential
         self.linear: set[tuple[int, int]] = set()  # a unit, and a weight of the unit it goes into
         self.penalised: set[int] = set()  # parameters whose squares are in the graph
@@ -59,6 +60,8 @@ class Look:
                             self.linear.add((unit[x], index[p]))
                         if not x._prev and x not in index:
                             self.inputs[index[p]].append(x.data)
+                    elif x._op == "log" and not p._prev:
+                        self.shares.append(p.data)
             elif op == "+":
                 first = unit.get(operands[0], unit.get(operands[1]))
                 if first is not None:
@@ -200,7 +203,7 @@ class History:
         first = self.row[min(look.inputs)] if look.inputs else ""
         columns = [numbers for i, numbers in look.inputs.items() if self.row[i] == first]
         rows, targets = [*zip(*columns, strict=False)], [t for _, _, t in look.pairs]
-        targets = targets or look.margins
+        targets = targets or look.margins or look.shares[:: 1 + (len(look.shares) > len(rows))]
         return [*zip(rows, targets, strict=True)] if len(rows) == len(targets) else []
 
     @cached_property
