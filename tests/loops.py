@@ -79,7 +79,7 @@ IN_TURN = "    for x, t in zip(xs, ys):\n        (" + LOSS + ").backward()\n"
 BODY = LECTURE[LECTURE.index("    loss = sum") :]
 ONE_CALL = "    compiled.step(optimizer, xs, ys)\n"
 COMPILED = ("before", f"compiled = micrograd.compile(lambda x, t: {LOSS})\nbefore")
-CROSS = "-(t * (0.5 + model(x) / 2.01).log() + (1 - t) * (0.5 - model(x) / 2.01).log())"
+CROSS = "(lambda p: -(t * p.log() + (1 - t) * (1 - p).log()))(0.5 + model(x) / 2.01)"
 ACCURACY = ("model, bar", "model, xs, ys, bar")
 ZEROS = ("[1.0, -1.0, -1.0, 1.0]", "[1, 0, 0, 1]")
 HINGE = "(1 + -t * model(x)).relu()"
