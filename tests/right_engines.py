@@ -3,6 +3,8 @@
 Each is a text with the operations that it lacks, which are "not there yet".
 """
 
+import re
+
 from wrong_engines import FROM_TABLE, RIGHT, TABLE, WRAP, edited
 
 REFUSAL = '        raise Exception("not implemented")\n'
@@ -155,6 +157,19 @@ ENGINES = {
                ("def backward(self):", "def backward(self: Value) -> None:")), (),
     ),
     "other names, which are found": (OTHER_NAMES, ()),
+    "a walk of another name": (RIGHT.replace("def backward(", "def backwards("), ()),
+    "closures called backward": (
+        RIGHT.replace("def backward(", "def run(").replace("_backward", "backward"), (),
+    ),
+    "gradients of None": (
+        re.sub(r"(self|other)\.grad \+= ", r"\1.grad = (\1.grad or 0) + ", RIGHT).replace(
+            "self.grad = 0.0", "self.grad = None"), (),
+    ),
+    "plain numbers refused by ValueError": (
+        edited((WRAP, "if not isinstance(other, Value):\n            raise ValueError('no')"),
+               ("self * -1", "self * Value(-1)")),
+        BESIDE_NUMBERS | {"a - 2.0", "a / 2.0", "2.0 - a", "2.0 / a", "NumPy"},
+    ),
     "no truth, no text, no length": (
         RIGHT + "\n    def __bool__(self):\n        raise TypeError('no truth')\n"
         "\n    def __str__(self):\n        raise ValueError('no text')\n"

@@ -101,7 +101,8 @@ def _is_there(row: Row, graded: GradedClass) -> bool:
         return True  # whatever is wrong, the check itself will find it
     # An error about the number, as for the log of -1: the class may raise it wrongly.
     of_number = {"ValueError", "ArithmeticError", "RecursionError"} & error.kinds
-    if error.on_purpose and (not of_number or "**" in row.operation):
+    is_refused = "**" in row.operation or row.mistake in ("wrap", "reflected", "numpy")
+    if error.on_purpose and (not of_number or is_refused):
         return False
     if {"NotImplementedError", "ModuleNotFoundError"} & error.kinds:
         return False
@@ -194,8 +195,8 @@ def mistake_behind_gradients(
         return "early"
     if _closure_is_on_operand(graded):
         return "own"
-    walk = getattr(getattr(graded.kind, "backward", None), "__code__", None)
-    if walk and walk.co_argcount == 1 and "backward" in walk.co_names:
+    walk = getattr(getattr(graded.kind, graded.walk, None), "__code__", None)
+    if walk and walk.co_argcount == 1 and graded.walk in walk.co_names:
         return "recursive"
     if row.mistake == "operands":  # a + a or a * a
         is_overwritten = _overwrites("a + b" if "+" in program else "a * b", graded)

@@ -9,11 +9,13 @@ from __future__ import annotations
 import importlib
 import inspect
 import linecache
+import math
 import numbers
 import re
 import sys
+import sysconfig
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, partial
 from operator import attrgetter
@@ -25,12 +27,13 @@ from micrograd.engine import Value
 
 ALIASES = {  # names that learners use instead of the lecture's
     "data": LOOKED_FOR["data"], "grad": LOOKED_FOR["grad"],
-    "backward": ("backprop", "backpropagate", "back_propagate", "back_prop", "back",
-                 "backpropagation", "backward_pass", "run_backward", "compute_gradients"),
 }  # fmt: skip
+WALKS = re.compile(r"back|grad|prop", re.IGNORECASE)  # in the name of what computes all gradients
 LONGEST = 300  # characters of any text
 STEP = 1e-4  # for central differences: their error is about STEP^2 = 1e-8, rounding adds 1e-12
 HERE = str(Path(__file__).parent)
+PATHS = sysconfig.get_paths()
+LIBRARIES = tuple({PATHS[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 
 Numbers = Mapping[str, float]  # maps names of Values in a program to data or gradients
 
@@ -54,7 +57,7 @@ class RaisedError(BrokenRule):
         text: the error in words.
         place: the method and line in the code of the class, '' if it was raised elsewhere.
         calls: the name and line of each function of the class that was running, the last one last.
-        on_purpose: whether a `raise` or `assert` there caused it.
+        on_purpose: whether it is the error of an `assert`, or that of a `raise`, there.
     """
 
     def __init__(self, error: BaseException) -> None:
@@ -62,14 +65,18 @@ class RaisedError(BrokenRule):
         text = " ".join(f"{type(error).__name__}: {shown(error, LONGEST)}".split())
         self.text, self.place, line = printable(text.removesuffix(":")), "", ""
         frames = [(x.f_code, line) for x, line in traceback.walk_tb(error.__traceback__)]
-        outside = [x for x in frames if not x[0].co_filename.startswith((HERE, "<frozen"))]
+        others = HERE, "<frozen", *LIBRARIES
+        outside = [x for x in frames if not x[0].co_filename.startswith(others)]
         self.calls = [(code.co_name, number) for code, number in outside]
         if outside:
             code, number = outside[-1]
             place = f"in {code.co_name}, line {number} of {Path(code.co_filename).name}"
             self.place = printable(place)
             line = linecache.getline(code.co_filename, number) * (outside[-1] is frames[-1])
-        self.on_purpose = re.search(r"(^|: )(raise|assert)\b", line.strip()) is not None
+        # `assert insintance(x, int)` raises a NameError, which is a mistake
+        said = re.search(r"(?:^|: )(?:(assert)\b|raise (?:\w+\.)*(\w+))", line.strip())
+        meant = said and ("AssertionError" if said[1] else said[2])
+        self.on_purpose = meant in (type(error).__name__, "NotImplemented")
         super().__init__("runs", "no error", self.text)
 
 
@@ -80,6 +87,8 @@ class GradedClass:
         kind: the class itself.
         made: makes an instance from a number.
         title: its name.
+        walk: the name of the method that computes all gradients.
+        starts_with_none: whether a gradient is None until there is one.
         is_started: whether `micrograd start` made its file, which has tasks.
 
     >>> class Scalar:
@@ -93,7 +102,8 @@ class GradedClass:
         self.kind, self.title = kind, printable(str(kind.__name__))
         self.made: Callable[[Any], Any] = kind
         self.added: list[str] = []
-        with suppress(Exception):
+        self.walk, self.starts_with_none = "backward", False
+        with suppress(BaseException):
             if "requires_grad" in inspect.signature(kind).parameters:
                 self.made = partial(kind, requires_grad=True)  # as PyTorch keeps gradients
             one = self.made(2.5)
@@ -103,9 +113,27 @@ class GradedClass:
                     change = partial(lambda own, v, x: setattr(v, own, x), own)
                     setattr(kind, name, property(attrgetter(own), change))
                     self.added.append(name)
+            self.walk = next(self._walks(), self.walk)
+            self.starts_with_none = one.grad is None and self._reaches(self.walk)
         code = getattr(kind.__init__, "__code__", None)  # type: ignore[misc]
         lines = linecache.getlines(code.co_filename) if code else []
         self.is_started = any(line.startswith("    # Task ") for line in lines)
+
+    def _walks(self) -> Iterator[str]:
+        # `backward`; if there is none, methods without arguments that reach an operand.
+        names = sorted(dir(self.kind), key=lambda name: not WALKS.search(name))
+        for name in ["backward", *(name for name in names if not name.startswith("__"))]:
+            method = getattr(self.kind, name, None)
+            is_method = inspect.isfunction(method) and _takes_self(method)
+            if is_method and (name == "backward" or self._reaches(name)):
+                yield name
+
+    def _reaches(self, walk: str) -> bool:
+        # Whether this method changes the gradient of an operand.
+        a = self.made(3.0)
+        with suppress(BaseException):
+            getattr(a + a, walk)()
+        return bool(a.grad)
 
     def restore(self) -> None:
         """Takes back the names that the class got."""
@@ -114,6 +142,7 @@ class GradedClass:
 
     def run(self, program: str, backward: bool = True) -> dict[str, Any]:
         """The instances in a program, by name; `backward=False` runs only the forward pass."""
+        program = program.replace(".backward()", f".{self.walk}()")
         steps = [x for x in program.split("; ") if backward or not re.match(r"\w+\.", x)]
         names: dict[str, Any] = {"Value": self.made}
         if "np." in program:
@@ -131,24 +160,35 @@ class GradedClass:
         """
         try:
             made = self.run(program, backward)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             raise RaisedError(error) from None
         tables: dict[str, dict[str, float]] = {"data": {}, "grad": {}}
         for name, v in made.items():
             for word, table in tables.items():
-                x: Any = getattr(v, word, self)
-                if x is self:
-                    what = f"{name} is a {type(v).__name__}, {shown(v, 40)}, without .{word}"
-                    raise BrokenRule("result", f"{name} is a {self.title}", what)
-                # np.zeros_like(2.0) is an array without dimensions: it counts as a number.
-                if not isinstance(x, numbers.Real) and getattr(x, "ndim", None) != 0:
-                    what = f"{name}.{word} is a {type(x).__name__}, {shown(x, 60)}"
-                    raise BrokenRule("number", f"{name}.{word} is a number", what)
-                table[name] = float(x)
+                table[name] = self._number(name, v, word)
             if name in leaves_of(program) and (count := operands(v)):
                 rule = "fresh" if len({*map(id, made.values())}) == len(made) else "result"
                 raise BrokenRule(rule, f"{name}._prev is empty", f"{name}._prev holds {count}")
         return Observed(**tables)
+
+    def _number(self, name: str, v: Any, word: str) -> float:
+        # The data or grad of what a program calls by this name; whatever that raises is caught.
+        try:
+            x: Any = self if type(v).__module__ == "numpy" else getattr(v, word, self)
+            # np.zeros_like(2.0) is an array without dimensions: it counts as a number.
+            is_number = isinstance(x, numbers.Real) or getattr(x, "ndim", None) == 0
+            number = float(x) if is_number else math.nan
+        except BaseException as error:
+            raise RaisedError(error) from None
+        if x is self:
+            what = f"{name} is a {type(v).__name__}, {shown(v, 40)}, without .{word}"
+            raise BrokenRule("result", f"{name} is a {self.title}", what)
+        if x is None and word == "grad" and self.starts_with_none:  # as in PyTorch
+            return 0.0
+        if not is_number:
+            what = f"{name}.{word} is a {type(x).__name__}, {shown(x, 60)}"
+            raise BrokenRule("number", f"{name}.{word} is a number", what)
+        return number
 
     def error_in(self, program: str, backward: bool = False) -> RaisedError | None:
         """The error that a program raises, or None."""
@@ -166,7 +206,7 @@ class GradedClass:
 
     def tried(self, default: Any, program: str) -> Any:
         """What the last step of a program names, or the default if the class raises an error."""
-        with suppress(Exception, SystemExit):
+        with suppress(BaseException):
             return [*self.run(program).values()][-1]
         return default
 
@@ -178,7 +218,9 @@ class GradedClass:
             root = root + root
         sys.setprofile(lambda frame, event, argument: events.append(event))
         try:
-            root.backward()
+            getattr(root, self.walk)()
+        except BaseException as error:
+            raise RaisedError(error) from None
         finally:
             sys.setprofile(None)
         return events.count("call") + events.count("c_call")
@@ -222,9 +264,17 @@ def is_ours(kind: object) -> bool:
 
 def operands(v: Any) -> int:
     """The number of operands in an instance's _prev, 0 if it has none."""
-    with suppress(Exception):
+    with suppress(BaseException):
         return len(v._prev)  # len, not a truth test: it may be an array
     return 0
+
+
+def _takes_self(function: Any) -> bool:
+    # Whether a method can be called without arguments.
+    _, *others = inspect.signature(function).parameters.values()
+    return all(
+        x.default is not x.empty or x.kind in (x.VAR_POSITIONAL, x.VAR_KEYWORD) for x in others
+    )
 
 
 def printable(text: str) -> str:
@@ -241,5 +291,5 @@ def shown(x: object, most: int) -> str:
     """The text of an object, cut to `most` characters."""
     try:
         return printable(re.sub(r" at 0x[0-9a-fA-F]+>", ">", str(x))[:most])
-    except Exception:  # from a broken __repr__
+    except BaseException:  # from a broken __repr__
         return "an object that cannot be printed"

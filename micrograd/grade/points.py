@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from micrograd.grade.checking import affects, grouped
-from micrograd.grade.programs import EXPRESSIONS, ROWS, Check, plan
+from micrograd.grade.programs import CORE, EXPRESSIONS, ROWS, Check, plan
 from micrograd.texts import texts_of
 
 POINTS = {name: row["points"] for name, row in ROWS.items() if "points" in row}  # 100 in all
@@ -40,7 +40,7 @@ def earned(checks: Iterable[Check], table: Mapping[str, float] = POINTS) -> dict
     """
     checks = list(checks)
     mistakes = grouped(checks)
-    whole = [x for x in mistakes if affects(x[0], "everything") or x[0].mistake == "needed"]
+    whole = [group for group in mistakes if _is_whole(group)]
 
     def share(name: str) -> float:
         if name in EXPRESSIONS:
@@ -59,6 +59,14 @@ def earned(checks: Iterable[Check], table: Mapping[str, float] = POINTS) -> dict
         return 1 - len(lost & {*asked}) / len(asked)
 
     return {name: most * share(name) for name, most in table.items()}
+
+
+def _is_whole(mistake: Sequence[Check]) -> bool:
+    # Whether nothing works because of it: no Value, no a + b, no a * b or no backward().
+    first = mistake[0]
+    needed = {"backward: of a single node", *(f"{x}: value" for x in CORE)}
+    is_error = any(check.name in needed and check.expected == "no error" for check in mistake)
+    return affects(first, "everything") or first.mistake == "needed" or is_error
 
 
 def charged(mistake: Sequence[Check]) -> str:

@@ -260,6 +260,8 @@ def test_independent_mistakes_have_an_entry_each_in_the_order_of_mending(edits, 
     assert [first.mistake for first, *_ in report.mistakes] == causes, report
 
 
+TANH = "    def tanh(self):\n"
+NUMPY = ("import math", "import math\nimport numpy as np")
 TYPICAL = [  # the rule, a part of the fix, and the edits
     ("nothing", "write self._backward = lambda: None", [("self._backward = lambda: None", "pass")]),
     ("argument", "write def _backward(): without", [("def _backward()", "def _backward(self)")]),
@@ -273,6 +275,12 @@ TYPICAL = [  # the rule, a part of the fix, and the edits
     ("early", "without ()", [("self.grad += out.grad", "self.grad += 1"),
                              ("out._backward = _backward", "out._backward = _backward()")]),
     ("result", "return out, where out =", [("return self * -1", "self.data *= -1; return self")]),
+    ("result", "return out, where out =", [(TANH, f"{TANH}        return np.tanh(self.data)\n"),
+                                           NUMPY]),
+    ("runs", "", [("if not isinstance(n, (int, float)):", "if not insintance(n, int):")]),
+    ("runs", "", [(TANH, f"{TANH}        assert insintance(self, Value)\n")]),
+    ("runs", "", [(TANH, f"{TANH}        return Value(np.sigmoid(self.data))\n"), NUMPY]),
+    ("runs", "", [(TANH, f"{TANH}        raise TypeEror('not a number')\n")]),
     ("recursive", "call _backward() of the operands",
      [(BACKWARD, """    def backward(self):
         self.grad = 1.0
@@ -288,6 +296,15 @@ def test_a_typical_mistake_is_told_with_its_repair(rule, fix, edits):
     check = lead(grade(class_of(edited(*edits))))
     assert check.mistake == rule
     assert fix in check.fix
+
+
+def test_what_a_value_raises_ends_no_grading(tmp_path):
+    odd = "\n    @property\n    def data(self):\n        if self._op == 'tanh':\n            "
+    source = edited(("self.data = data", "self.number = data"))
+    for way in ("raise KeyboardInterrupt", "raise SystemExit"):
+        text = f"{source}{odd}{way}\n        return self.number\n"
+        report = grade_file(write(tmp_path, text), SECONDS)
+        assert {check.status for check in report.checks} == {"passed", "noted", "not there yet"}
 
 
 # ---- the tasks of `micrograd start`
@@ -479,7 +496,7 @@ def test_a_class_with_other_names_gets_the_lectures():
 
 
 def test_a_missing_backward_is_one_finding_and_the_numbers_are_checked():
-    source = edited(("    def backward", "    def later"))
+    source = edited(("    def backward(self)", "    def later(self, order)"))
     report = grade(class_of(source))
     assert [group[0].name for group in report.mistakes] == ["backward: of a single node"]
     assert lead(report).mistake == "needed"

@@ -2,7 +2,7 @@
 
 import pytest
 from right_engines import FIRST_HALF
-from wrong_engines import MISTAKES, RIGHT, begun, class_of
+from wrong_engines import BACKWARD, MISTAKES, RIGHT, begun, class_of, edited
 
 from micrograd.grade import grade, grade_file
 from micrograd.grade.points import POINTS, default_points, earned, meaning, read_points
@@ -45,6 +45,18 @@ def test_without_backward_nothing_about_gradients_is_earned():
     found = earned(report_on("no backward").checks)
     assert found["value"] == POINTS["value"]
     assert found["derivative"] == found["chain"] == found["accumulate"] == found["order"] == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "most"),
+    [
+        (BACKWARD, "    def backward(self):\n        raise RuntimeError('no')\n", 30),
+        ("    def __add__(self, other):\n", "    def __add__(self, other):\n        other.x\n", 70),
+        ("    def __mul__(", "    def times(", 50),
+    ],
+)
+def test_points_are_for_what_works_if_nothing_works_without_the_rest(old, new, most):
+    assert 0 < grade(class_of(edited((old, new)))).points() < most
 
 
 def test_each_check_of_the_plan_shows_one_rule_that_has_a_meaning():
