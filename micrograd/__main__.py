@@ -278,7 +278,7 @@ def why(options: argparse.Namespace) -> int:
     from micrograd.grade.why import answer, why
 
     try:
-        kind = class_in(file_at(Path(options.file), options.name), options.name)
+        kind, _ = class_in(file_at(Path(options.file), options.name), options.name)
     except BrokenRule as error:
         raise ValueError(f"{options.file}: {error.args[2]}") from None
     print(answer(kind, options.question)[1])

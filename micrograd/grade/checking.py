@@ -62,12 +62,26 @@ def checks_of(graded: GradedClass, rows: Iterable[Row] | None = None) -> Iterato
     for row in plan() if rows is None else rows:
         task = graded.is_started and task_of(row)
         lacking = row.check("to do" if task else "not there yet", found=_obstacle(row, graded))
-        if (graded.is_started and is_to_do(row, graded)) or not _is_there(row, graded):
+        wrong = graded.misspelt(REFLECTED.get(row.operation) or _method_alone(row))
+        if wrong and row.aspect in ("value", "number and gradient of a new one"):
+            yield row.check("failed", mistake="spelling", expected=wrong[1], found=wrong[0])
+        elif (graded.is_started and is_to_do(row, graded)) or not _is_there(row, graded):
             yield lacking
         else:
             check = _checked(row, graded)
             is_later = task and check.status == "failed" and first_left(graded) < task
             yield lacking if is_later else check
+    if rows is None and (others := graded.others()):
+        found = ", ".join(f"{name}()" for name in others)
+        yield Check("other methods", "unchecked", "", "noted", "unchecked", "a check", found)
+
+
+def _method_alone(row: Row) -> str:
+    """The method that a row is about, '' if it is about several or none."""
+    if row.mistake == "construct":
+        return "__init__"
+    methods = methods_in(row.operation) if row.expression else set()
+    return min(methods) if len(methods) == 1 else ""
 
 
 def _checked(row: Row, graded: GradedClass) -> Check:
@@ -131,6 +145,8 @@ def _judgement(row: Row, program: str, graded: GradedClass) -> Check:
         mistake, expected, found = broken.args
         if isinstance(broken, RaisedError):
             mistake, place = mistake_behind_error(broken, row, graded), broken.place
+        elif row.mistake == "construct" and "is a ndarray" in found:
+            mistake = "arrays"
         elif row.mistake in ("construct", "numpy", "twice") and mistake != "untouched":
             mistake = row.mistake
     if row.mistake == "again" and (place or graded.tried(False, FREES_GRAPH)):
@@ -196,8 +212,10 @@ def mistake_behind_gradients(
     if _closure_is_on_operand(graded):
         return "own"
     walk = getattr(getattr(graded.kind, graded.walk, None), "__code__", None)
-    if walk and walk.co_argcount == 1 and graded.walk in walk.co_names:
+    if walk and graded.walk in walk.co_names:
         return "recursive"
+    if "_backward" in _code(graded.tried(None, f"{program}; f = {root_of(program)}._backward"))[1]:
+        return "calls"
     if row.mistake == "operands":  # a + a or a * a
         is_overwritten = _overwrites("a + b" if "+" in program else "a * b", graded)
         return "accumulate" if is_overwritten else "operands"
@@ -237,6 +255,13 @@ def mistake_behind_gradients(
 
 def _mistake_behind_zeros(row: Row, program: str, graded: GradedClass) -> str:
     """The rule that explains why no gradient reaches the operands."""
+    alone = f"{row.expression}; f = "
+    names = root_of(row.expression), leaves_of(row.expression)[0]
+    own, leaf = (_code(graded.tried(None, f"{alone}{name}._backward"))[0] for name in names)
+    by_hand = _after(program, graded, {root_of(program): 1.0}, f"{root_of(program)}._backward()")
+    is_zero = not any(by_hand.get(x) for x in leaves_of(program))
+    if own and leaf and own != leaf and is_zero:  # it has a function, which adds 0
+        return "derivative"
     if row.operation not in CORE:
         return "closure"
     result = graded.tried(None, "a = Value(3.0); b = Value(2.0); c = a + b")
@@ -245,10 +270,15 @@ def _mistake_behind_zeros(row: Row, program: str, graded: GradedClass) -> str:
     if row.aspect != "gradient":  # in some operation, an operand may be reached
         programs = (program for *_, program in ROWS["children"]["shown_by"])
         return "children" if any(graded.gradients(x).get("a") for x in programs) else "walk"
-    by_hand = _after(program, graded, {root_of(program): 1.0}, f"{root_of(program)}._backward()")
-    if not any(by_hand.get(x) for x in leaves_of(program)):
+    if is_zero:
         return "closure"
     return "seed" if _calls_of_closure(program, graded) else "walk"
+
+
+def _code(closure: object) -> tuple[object, Sequence[str]]:
+    """The code of a function, and the names of attributes and globals in it."""
+    code = getattr(closure, "__code__", None)
+    return code, getattr(code, "co_names", ())
 
 
 def _is_early(program: str, graded: GradedClass) -> bool:
@@ -315,10 +345,16 @@ def mistake_behind_error(error: RaisedError, row: Row, graded: GradedClass) -> s
     text, name, kinds = error.text, graded.title, error.kinds
     number_on_the_left = text.endswith(f"and '{name}'") and text.count(name) == 1
     value_on_the_left = row.expression and row.operation[:1].isalpha()
+    method = error.calls[-1][0] if error.calls else ""
+    is_in_method = method in methods_in(row.programs[0])
+    _, used = _code(getattr(graded.kind, method, None))
+    is_composed = is_in_method and "data" not in used  # of other operations
     signs = [
         (_is_of_values(error, name), "number"),
         (f"'<' not supported between instances of '{name}' and '{name}'" in text, "operands"),
         (f"'{name}' object is not iterable" in text and row.expression, "children"),
+        (re.search(r"'(int|float)' .* no attribute '_backward'", text) and is_in_method, "result"),
+        ("unsupported operand" in text and number_on_the_left and is_composed, "reflected"),
         ("unsupported operand" in text and number_on_the_left and value_on_the_left, "recursion"),
         ("RecursionError" in kinds, "depth" if row.mistake == "depth" else "recursion"),
         (text.endswith("has no attribute 'backward'"), "needed"),

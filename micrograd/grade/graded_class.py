@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import inspect
 import linecache
@@ -134,6 +135,21 @@ class GradedClass:
         with suppress(BaseException):
             getattr(a + a, walk)()
         return bool(a.grad)
+
+    def misspelt(self, method: str) -> tuple[str, str] | None:
+        """A special method that looks like this one, which the class lacks; and the right name."""
+        own = [name for name in vars(self.kind) if name.startswith("_") and name.endswith("_")]
+        if not method.startswith("__") or method in own:
+            return None
+        strange = [name for name in own if not hasattr(int, name) and name not in dir(type)]
+        found = difflib.get_close_matches(method, strange, 1, cutoff=0.8)
+        return (found[0], method) if found else None
+
+    def others(self) -> list[str]:
+        """The methods that no check knows: operations of the class's own, with their names."""
+        known = {*dir(Value), self.walk, "zero_grad", "build_topo"}
+        names = [name for name in vars(self.kind) if not name.startswith("_") and name not in known]
+        return [name for name in names if inspect.isfunction(getattr(self.kind, name))]
 
     def restore(self) -> None:
         """Takes back the names that the class got."""

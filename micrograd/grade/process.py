@@ -106,7 +106,10 @@ def grade_file(path: FilePath, seconds: float = 10.0, class_name: str = "Value")
         mistake = "time" if "seconds" in found else "crash"
         checks.append(replace(rest.pop(0), status="failed", mistake=mistake, found=found,
                               expected="a program that ends normally"))  # fmt: skip
-    return Report(printable(os.fspath(path)), (*checks, *rest), time.monotonic() - began)
+    name = printable(os.fspath(path))
+    if checks and checks[0].passed and (place := checks[0].place):
+        name += f" (of several, the class in {place})"
+    return Report(name, (*checks, *rest), time.monotonic() - began)
 
 
 # ---- 2. In the process
@@ -139,7 +142,8 @@ def main(file: str, class_name: str, seconds: str) -> None:
 def _found(file: Path, class_name: str) -> Iterator[Check]:
     """The check that there is a class, and all others."""
     try:
-        graded = GradedClass(class_in(file, class_name))
+        kind, place = class_in(file, class_name)
+        graded = GradedClass(kind)
     except BaseException as error:
         kinds = {ImportError: "module", MemoryError: "memory", SyntaxError: "syntax"}
         mistake = next((kinds[kind] for kind in kinds if isinstance(error, kind)), "load")
@@ -151,14 +155,17 @@ def _found(file: Path, class_name: str) -> Iterator[Check]:
         yield replace(LOADING, status="failed", mistake=mistake, place=place,
                       expected=expected, found=found)  # fmt: skip
     else:
-        yield from chain([LOADING], checks_of(graded))
+        yield from chain([replace(LOADING, place=place)], checks_of(graded))
 
 
 # ---- 3. The class in a file
 
 
-def class_in(path: Path, name: str) -> type:
-    """The class of this name that a file or a notebook defines or imports.
+def class_in(path: Path, name: str) -> tuple[type, str]:
+    """The class of this name that a file or a notebook defines or imports, and where it is.
+
+    Of several classes of this name, it is the one with most methods: a notebook may begin a new one
+    below the one that works. Where it is, is only told then.
 
     Raises:
         BrokenRule: it does neither, or the class is ours.
@@ -168,16 +175,19 @@ def class_in(path: Path, name: str) -> type:
         statements = [*_cells(path, name)]
     else:
         statements = [(str(path), x) for x in ast.parse(path.read_bytes(), str(path)).body]
-    module, own = vars(_module(path)), None
+    module, places = vars(_module(path)), dict[type, str]()
     for file, node in needed_for(name, statements):
         # Annotations may name the class inside it; Python 3.14 evaluates them later, too.
         flags = __future__.annotations.compiler_flag
         exec(compile(ast.Module([node], []), file, "exec", flags, dont_inherit=True), module)
         found = module.get(name)
-        own = found if isinstance(found, type) and not is_ours(found) else own
-    if own:  # ours may be imported to compare with; the methods look up their class by its name
-        module[name] = own
-        return own
+        if isinstance(found, type) and not is_ours(found):  # ours may be there to compare with
+            place = f"line {node.lineno}" if file == str(path) else file
+            places.setdefault(found, place)
+    if places:
+        own = max(reversed(places), key=lambda kind: len(dir(kind)))
+        module[name] = own  # the methods look up their class by its name
+        return own, places[own] if len(places) > 1 else ""
     if is_ours(module.get(name)):
         what = f"{name} is this package's own engine: there is nothing to grade"
         raise BrokenRule("ours", f"a class {name}", what)

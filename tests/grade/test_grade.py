@@ -105,7 +105,7 @@ def test_the_mistake_is_named_and_no_other(wrong):
 
 def test_the_catalogue_breaks_every_rule_but_those_that_need_a_file():
     rules = {wrong.rule for wrong in MISTAKES} | {rule for _, rule, _ in FILES.values()}
-    assert rules | {"memory", "twice", "depth"} | {x[0] for x in TYPICAL} == set(RULES)
+    assert rules | {"memory", "twice", "depth", "unchecked"} | {x[0] for x in TYPICAL} == set(RULES)
     assert len({wrong.name for wrong in MISTAKES}) == len(MISTAKES) >= 12
 
 
@@ -260,6 +260,8 @@ def test_independent_mistakes_have_an_entry_each_in_the_order_of_mending(edits, 
     assert [first.mistake for first, *_ in report.mistakes] == causes, report
 
 
+TIMES_OF_PREV = ("self.grad += other.data * out.grad\n", "a, b = out._prev\n"
+                 "            self.grad += (a if b is self else b).data * out.grad\n")  # fmt: skip
 TANH = "    def tanh(self):\n"
 NUMPY = ("import math", "import math\nimport numpy as np")
 TYPICAL = [  # the rule, a part of the fix, and the edits
@@ -281,6 +283,19 @@ TYPICAL = [  # the rule, a part of the fix, and the edits
     ("runs", "", [(TANH, f"{TANH}        assert insintance(self, Value)\n")]),
     ("runs", "", [(TANH, f"{TANH}        return Value(np.sigmoid(self.data))\n"), NUMPY]),
     ("runs", "", [(TANH, f"{TANH}        raise TypeEror('not a number')\n")]),
+    ("attribute", "write self.data", [("math.tanh(self.data)", "math.tanh(self.value)")]),
+    ("unary", "def __neg__(self)", [("    def __neg__", "    def minus")]),
+    ("without", "leave out the parameters", [("def tanh(self)", "def tanh(self, x)")]),
+    ("unpacked", "in a tuple", [("tuple(_children)", "set(_children)"), TIMES_OF_PREV]),
+    ("arrays", "an array without dimensions", [("= data", "= np.array([data])"), NUMPY]),
+    ("spelling", "two underscores on each side", [("__truediv__", "__truedive__")]),
+    ("spelling", "two underscores on each side", [("__init__", "__inti__")]),
+    ("spelling", "two underscores on each side", [("__rmul__", "___rmul__")]),
+    ("calls", "leave these calls out", [(SECOND, f"{SECOND}            other._backward()\n")]),
+    ("reverse", "a set has no order", [("reversed(order)", "reversed({*order})")]),
+    ("derivative", "d/da = 1 - t^2", [("(1 - out.data**2) * out.grad", "0 * out.grad")]),
+    ("result", "return out, where out =",
+     [('out = Value(self.data + other.data, (self, other), "+")', "out = self.data + other.data")]),
     ("recursive", "call _backward() of the operands",
      [(BACKWARD, """    def backward(self):
         self.grad = 1.0
@@ -305,6 +320,13 @@ def test_what_a_value_raises_ends_no_grading(tmp_path):
         text = f"{source}{odd}{way}\n        return self.number\n"
         report = grade_file(write(tmp_path, text), SECONDS)
         assert {check.status for check in report.checks} == {"passed", "noted", "not there yet"}
+
+
+def test_what_was_not_checked_is_told():
+    more = "\n    def leaky_relu(self):\n        return Value(self.data)\n"
+    report = grade(class_of(RIGHT + more))
+    assert report.passed
+    assert "found     leaky_relu()" in str(report)
 
 
 # ---- the tasks of `micrograd start`
@@ -535,6 +557,14 @@ def test_a_notebook_is_graded_by_the_cells_that_define(tmp_path):
 
 
 @pytest.mark.slow
+def test_the_fullest_class_of_a_notebook_is_graded(tmp_path):
+    begun_anew = "class Value:\n    def __init__(self, data):\n        self.data = data\n"
+    path = saved(tmp_path, begun_anew, RIGHT, begun_anew)
+    report = grade_file(path, SECONDS)
+    assert report.passed
+    assert "of several, the class in cell 2 of lecture.ipynb" in " ".join(str(report).split())
+
+
 def test_a_mistake_in_a_notebook_is_told_with_its_cell(tmp_path):
     path = saved(tmp_path, "import math", mistake("a typing mistake").source)
     check = lead(grade_file(path, SECONDS))
