@@ -92,7 +92,7 @@ FILES = {
         "import no_module as x\nclass Value(x.Base): pass\n", "module", "file: loads",
     ),
     "a name that is not in a module": (
-        "from math import tan_h\nValue = tan_h\n", "module", "file: loads",
+        "from math import tan_h\nValue = tan_h\n", "import", "file: loads",
     ),
     "one file of a package": (
         "from .helpers import wrapped\n" + RIGHT.replace("Value(other)", "wrapped(other)"),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import importlib
 import json
 import linecache
 import math
@@ -22,8 +23,9 @@ import symtable
 import sys
 import tempfile
 import time
+import tokenize
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, replace
 from functools import cache
 from itertools import chain
@@ -39,7 +41,12 @@ from micrograd.grade.report import Report
 Statement = tuple[str, ast.stmt]  # the name of its file or cell, and the statement
 SETTINGS = ("sys.setrecursionlimit(", "sys.path.")  # calls that the class may need
 ENDINGS = (".py", ".ipynb")
+COMMAND = re.compile(r"([ \t]*)([%!?].*|.*\?+\s*|\w+ *= *[%!].*)$")  # of IPython
 HIDDEN = {"__pycache__", "node_modules", "site-packages"}
+# What Python 3.12 brought: type statements, brackets after names, quotes in f-strings, override.
+NEWER = re.compile(
+    r"\btype \w+(\[.*\])? =|\b(def|class) \w+\[\w+|f-string|'override' from 'typing'"
+)
 MEGABYTES = 2048  # limit on the memory of the process
 FILE_MEGABYTES = 256  # limit for each file it writes: a log in an endless loop would fill the disk
 # The child runs the same package as this process, wherever it is; the graded file does not see it.
@@ -145,10 +152,16 @@ def _found(file: Path, class_name: str) -> Iterator[Check]:
         kind, place = class_in(file, class_name)
         graded = GradedClass(kind)
     except BaseException as error:
-        kinds = {ImportError: "module", MemoryError: "memory", SyntaxError: "syntax"}
+        kinds = {ModuleNotFoundError: "module", ImportError: "import", MemoryError: "memory",
+                 SyntaxError: "syntax"}  # fmt: skip
         mistake = next((kinds[kind] for kind in kinds if isinstance(error, kind)), "load")
         raised = RaisedError(error)
         found, place = raised.text, raised.place * (mistake != "syntax")  # its text names the line
+        if sys.version_info < (3, 12) and (
+            new := NEWER.search(f"{error} {getattr(error, 'text', '')}")
+        ):
+            found += f": {new[0].strip()} may need Python 3.12, and this is {sys.version_info[0]}."
+            found += f"{sys.version_info[1]}"
         if isinstance(error, BrokenRule):
             mistake, _, found, place = *error.args, ""
         expected, found = printable(f"a class {class_name}"), printable(found)
@@ -171,19 +184,24 @@ def class_in(path: Path, name: str) -> tuple[type, str]:
         BrokenRule: it does neither, or the class is ours.
         Exception: whatever the file itself raises.
     """
+    written: list[str] = []  # files that the notebook writes
     if path.suffix == ".ipynb":
-        statements = [*_cells(path, name)]
+        statements = [*_cells(path, name, written)]
     else:
-        statements = [(str(path), x) for x in ast.parse(path.read_bytes(), str(path)).body]
-    module, places = vars(_module(path)), dict[type, str]()
-    for file, node in needed_for(name, statements):
-        # Annotations may name the class inside it; Python 3.14 evaluates them later, too.
-        flags = __future__.annotations.compiler_flag
-        exec(compile(ast.Module([node], []), file, "exec", flags, dont_inherit=True), module)
-        found = module.get(name)
-        if isinstance(found, type) and not is_ours(found):  # ours may be there to compare with
-            place = f"line {node.lineno}" if file == str(path) else file
-            places.setdefault(found, place)
+        statements = [(str(path), x) for x in _parsed(_text(path), str(path))]
+    with _module(path, written) as loaded:
+        module, places = vars(loaded), dict[type, str]()
+        for file, node in needed_for(name, statements):
+            # Annotations may name the class inside it; Python 3.14 evaluates them later, too.
+            flags = __future__.annotations.compiler_flag
+            code = compile(ast.Module([node], []), file, "exec", flags, dont_inherit=True)
+            # Of `import *` from what is not there, such as google.colab, nothing may be needed.
+            with suppress(ModuleNotFoundError) if "*" in _names(node)[0] else nullcontext():
+                exec(code, module)
+            found = module.get(name)
+            if isinstance(found, type) and not is_ours(found):  # ours may be there to compare with
+                place = f"line {node.lineno}" if file == str(path) else file
+                places.setdefault(found, place)
     if places:
         own = max(reversed(places), key=lambda kind: len(dir(kind)))
         module[name] = own  # the methods look up their class by its name
@@ -196,14 +214,34 @@ def class_in(path: Path, name: str) -> tuple[type, str]:
     raise BrokenRule("name" if classes else "load", f"a class {name}", what)
 
 
-def _module(path: Path) -> ModuleType:
-    """A new module for a file, which finds other files in its folder and in the folder above."""
-    sys.path[:0] = [str(path.parent), str(path.parent.parent)]
-    package = sys.modules["graded"] = ModuleType("graded")  # for `from .helpers import x`
-    package.__path__ = [str(path.parent)]
-    module = sys.modules[f"graded.{path.stem}"] = ModuleType(f"graded.{path.stem}")
-    module.__package__, module.__file__ = "graded", str(path)
-    return module
+@contextmanager
+def _module(path: Path, written: Sequence[str]) -> Iterator[ModuleType]:
+    """A new module for a file, as part of its package; a file that it writes is the same module.
+
+    It finds other files in its folder and in the folder above. A package called `micrograd` hides
+    ours meanwhile.
+    """
+    root, folders = path.parent, [""]
+    while (root / "__init__.py").is_file():
+        folders.insert(0, root.name)
+        root = root.parent
+    package = ".".join(filter(None, folders)) or "graded"
+    top = package.partition(".")[0]
+    sys.path[:0] = map(str, dict.fromkeys((path.parent, path.parent.parent, root)))
+    ours = {x: sys.modules.pop(x) for x in [*sys.modules] if x.partition(".")[0] == top}
+    if package == "graded":
+        parent = sys.modules[package] = ModuleType(package)  # for `from .helpers import x`
+        parent.__path__ = [str(path.parent)]
+    else:
+        importlib.import_module(package)
+    names = [f"{package}.{path.stem}", *(Path(file).stem for file in written)]
+    module = ModuleType(names[0])
+    module.__package__, module.__file__ = package, str(path)
+    sys.modules |= dict.fromkeys(names, module)
+    try:
+        yield module
+    finally:
+        sys.modules.update(ours)
 
 
 # ---- 4. Files
@@ -251,25 +289,50 @@ def file_at(path: Path, class_name: str) -> Path:
 # ---- 5. Statements
 
 
-def _cells(path: Path, name: str) -> Iterator[Statement]:
+def _text(path: Path) -> str:
+    with tokenize.open(path) as file:
+        return file.read()
+
+
+def _parsed(source: str, place: str) -> list[ast.stmt]:
+    """The statements of a file or a cell; commands of IPython become `pass`."""
+    while True:
+        try:
+            return ast.parse(source, place).body
+        except SyntaxError as error:  # a line that goes on with % or != is none
+            lines = source.splitlines()
+            i = min(error.lineno or 1, len(lines)) - 1
+            if not lines or not (command := COMMAND.match(lines[i])):
+                raise
+            lines[i] = f"{command[1]}pass"
+            source = "\n".join(lines)
+
+
+def _cells(path: Path, name: str, written: list[str]) -> Iterator[Statement]:
     """The statements of a notebook; cells with a syntax error are left out.
+
+    The code of a cell that writes a Python file counts, too, and the file is added to `written`.
 
     Raises:
         SyntaxError: it is in the last cell that should define the class.
     """
     broken = None
-    for i, cell in enumerate(json.loads(path.read_text(encoding="utf-8-sig"))["cells"], 1):
+    book = json.loads(path.read_text(encoding="utf-8-sig"))
+    sheets = book.get("worksheets", [book])  # in notebooks of before 2015
+    for i, cell in enumerate((cell for sheet in sheets for cell in sheet["cells"]), 1):
         if cell["cell_type"] != "code":
             continue
-        # IPython's commands become `pass`, and the code of other languages nothing.
-        text = "".join(cell["source"])
-        source = re.sub(r"\A\s*%%(?!(time|timeit|capture|prun)\b)(?s:.*)", "", text)
-        source = re.sub(r"^([ \t]*)([%!?].*|[\w.]+\?+[ \t]*)$", r"\1pass", source, flags=re.M)
+        source = "".join(cell.get("source", cell.get("input", "")))
+        if file := re.match(r"\s*%%(?:write)?file\s+(\S+\.py)\s*$", source, re.M):
+            written.append(file[1])
+            source = source.replace(file[0], "", 1)
+        # The code of other languages becomes nothing.
+        source = re.sub(r"\A\s*%%(?!(time|timeit|capture|prun)\b)(?s:.*)", "", source)
         place = f"cell {i} of {path.name}"
         linecache.cache[place] = (len(source), None, source.splitlines(), place)  # for tracebacks
         is_of_class = re.search(rf"^class {re.escape(name)}\b", source, re.M)
         try:
-            nodes = ast.parse(source, place).body
+            nodes = _parsed(source, place)
             broken = None if is_of_class else broken
             yield from ((place, node) for node in nodes)
         except SyntaxError as error:
@@ -291,10 +354,15 @@ def needed_for(name: str, statements: Sequence[Statement]) -> list[Statement]:
         count = len(kept)
         for i, statement in enumerate(statements):
             bound, used = _names(statement[1])
-            if bound & names:
+            if bound & names and not _trains(statement[1]):
                 kept[i] = statement
                 names |= used
     return [kept[i] for i in sorted(kept)]
+
+
+def _trains(node: ast.stmt) -> bool:
+    """Whether a statement is a loop that trains: what it leaves behind is no definition."""
+    return isinstance(node, (ast.For, ast.While)) and ".backward(" in ast.unparse(node)
 
 
 @cache
