@@ -142,11 +142,14 @@ def grade_class(
             old[absent] = _not_loaded(absent, "nothing was handed in")
     places = {file: i for i, file in enumerate(names, 1)}
 
+    def written(name: str, page: str) -> None:
+        Path(folder or "").mkdir(parents=True, exist_ok=True)  # a graded file may have deleted it
+        write_whole(Path(folder or "", name), page.encode())
+
     def so_far() -> list[Report]:
         reports = [found[file] for file in rows if file in found]
         if folder is not None:
-            Path(folder).mkdir(parents=True, exist_ok=True)
-            write_whole(Path(folder, "index.html"), class_page(reports, table).encode())
+            written("index.html", class_page(reports, table))
         if csv_path is not None:
             write_whole(csv_path, csv_text(reports, table).encode("utf-8-sig"))
         return reports
@@ -162,7 +165,7 @@ def grade_class(
         report = replace(report, student=names[file], page=page, row=rows[file])
         found[file] = _without_name(report, file) if anonymous else report
         if folder is not None:
-            write_whole(Path(folder, page), student_page(found[file], table, hints).encode())
+            written(page, student_page(found[file], table, hints))
         yield so_far()
 
 

@@ -89,24 +89,29 @@ def grade_file(path: FilePath, seconds: float = 10.0, class_name: str = "Value")
         raise ValueError(f"grade expects seconds above 0, got {seconds}")
     file = file_at(Path(path), class_name)
     began, found = time.monotonic(), ""
+    command = [sys.executable, "-P", "-c", CHILD, str(PACKAGES), str(file), class_name]
     with tempfile.TemporaryFile() as results:
+        process = subprocess.Popen(
+            [*command, str(math.ceil(seconds) + 1)],
+            stdin=subprocess.DEVNULL, stdout=results, stderr=subprocess.DEVNULL,
+            start_new_session=True,  # on Windows, nothing
+            # Numerical libraries start a thread for each core, and each reserves memory.
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+        )  # fmt: skip
         try:
-            code = subprocess.run(
-                [sys.executable, "-P", "-c", CHILD, PACKAGES, file, class_name,
-                 str(math.ceil(seconds) + 1)],
-                stdin=subprocess.DEVNULL, stdout=results, stderr=subprocess.DEVNULL,
-                timeout=seconds, check=False,
-                # Numerical libraries start a thread for each core, and each reserves memory.
-                env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
-            ).returncode  # fmt: skip
+            code = process.wait(seconds)
             found = f"the process ended itself with exit code {code}"
             if code < 0:
                 found = f"the process was ended by {signal.Signals(-code).name}"
         except subprocess.TimeoutExpired:
             found = f"not finished after {seconds:g} seconds"
+        finally:  # also after Ctrl-C; and the processes that it has started
+            with suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL) if hasattr(os, "killpg") else process.kill()
+            process.wait()
         results.seek(0)
         lines = results.readlines()
-    checks = [Check(**json.loads(line)) for line in lines if line.endswith(b"\n")]
+    checks = [*_read(lines)]
     planned = [LOADING, *(row.check("not run") for row in plan())]
     rest = planned[len(checks) :]
     if rest and (not checks or checks[0].passed):
@@ -117,6 +122,15 @@ def grade_file(path: FilePath, seconds: float = 10.0, class_name: str = "Value")
     if checks and checks[0].passed and (place := checks[0].place):
         name += f" (of several, the class in {place})"
     return Report(name, (*checks, *rest), time.monotonic() - began)
+
+
+def _read(lines: Sequence[bytes]) -> Iterator[Check]:
+    # The checks, up to the first line that is none: the file wrote between them.
+    for line in lines:
+        try:
+            yield Check(**json.loads(line))
+        except (TypeError, ValueError):
+            return
 
 
 # ---- 2. In the process

@@ -562,7 +562,7 @@ def test_the_fullest_class_of_a_notebook_is_graded(tmp_path):
     path = saved(tmp_path, begun_anew, RIGHT, begun_anew)
     report = grade_file(path, SECONDS)
     assert report.passed
-    assert "of several, the class in cell 2 of lecture.ipynb" in " ".join(str(report).split())
+    assert "of several, the class in cell 3 of lecture.ipynb" in " ".join(str(report).split())
 
 
 LEFTOVER = edited(("(1 - out.data**2) * out.grad", "(\n                1 - out.data**2\n"

@@ -47,6 +47,12 @@ ENDINGS = {
     "kills itself": "import os; os.kill(os.getpid(), 9)",
     "closes every descriptor": "import os; os.closerange(0, 4096)",
     "prints a report": "print('Value: 131 passed'); import sys; sys.__stdout__.write('passed')",
+    "writes into the report": """
+import os
+for fd in range(3, 20):
+    try: os.write(fd, b"junk\\n")
+    except OSError: pass
+""",
     "forks": "import os; os.fork() if hasattr(os, 'fork') else 0",
     "has no recursion": "import sys; sys.setrecursionlimit(50)",
     "leaves its folder": "import os; os.chdir('/')",
@@ -166,3 +172,17 @@ def test_an_endless_loop_ends_also_without_the_process_that_grades(tmp_path):
     while is_running(int(pid.read_text())):
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_processes_that_a_file_starts_end_with_it(tmp_path):
+    started = tmp_path / "started"
+    code = f"""
+import subprocess, sys
+p = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+open({str(started)!r}, "w").write(str(p.pid))
+"""
+    graded(tmp_path, run_while_defining(code))
+    end = time.monotonic() + 10
+    while is_running(int(started.read_text())) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not is_running(int(started.read_text()))
