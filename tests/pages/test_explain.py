@@ -1,5 +1,6 @@
 """The stepping page computes what the engine computes, and shows one moment at a time."""
 
+import math
 import random
 
 import pytest
@@ -71,7 +72,7 @@ def test_the_same_graph_gives_the_same_small_page_and_stays_as_it_is():
     before = [(v.data, v.grad, v._prev) for v in topological_order(o)]
     page = explain(o, names=names).html
     assert explain(o, names=names).html == page
-    assert len(page.encode()) < 150_000
+    assert len(page.encode()) < 165_000
     assert [(v.data, v.grad, v._prev) for v in topological_order(o)] == before
 
 
@@ -223,12 +224,42 @@ def test_a_nudge_shows_the_predicted_move_beside_the_actual_one(shown):
         assert "not known at this step" in page.locator("#nudged").inner_text()
         step_to(page, -1)
         page.locator("#delta").fill("0.02")
-        predicted, actual = (row.split()[-1] for row in page.locator(".bar").all_inner_texts())
-        assert predicted == "+0.02"
-        assert 0.018 < float(actual) < 0.02
+        actual = math.tanh(0.8813735870195432 + 2 * 0.02) - math.tanh(0.8813735870195432)
+        gap = f"{0.02 - actual:.4g}"
+        said = page.locator("#nudged").inner_text()
+        assert "1 × 0.02 = +0.02" in said
+        assert f"It moves by +{actual:.4g}: a gap of {gap}" in said
         assert cards(page)["w₁"] == ["−2.98", "1"]
         badges = page.locator("#graph .badge").all_text_contents()
-        assert badges == [f"grad × Δ: +0.02actual: {actual}"]
+        assert badges == [f"grad × Δ: +0.02actual: +{actual:.4g}"]
+
+
+SLOPE = "name => $('slope').querySelector(name).getAttribute('d').match(/[\\d.-]+/g).map(Number)"
+
+
+def test_the_gradient_is_the_slope_of_a_tangent_that_is_drawn_when_it_is_known(shown):
+    with shown(*neuron()) as page:
+        slope = page.locator("#slope")
+        assert slope.get_attribute("aria-label") == "o is not known yet"
+        assert slope.locator(".curve").count() == 0
+        step_to(page, 6)
+        assert "through x₁ = 2, o = 0.7071" in slope.get_attribute("aria-label")
+        assert slope.locator(".curve").count() == 1
+        for at, known in ((10, 0), (11, 1), (12, 1)):
+            step_to(page, at)
+            assert slope.locator(".tangent").count() == known
+        assert "slope −1.5, the gradient of x₁" in slope.get_attribute("aria-label")
+        # in the middle of the curve, both go the same way
+        curve, tangent = (page.evaluate(SLOPE, name) for name in (".curve", ".tangent"))
+        near = [*zip(curve[::2], curve[1::2], strict=True)][29:32]
+        (x, y, right, bottom), ((left, top), *_, (far, low)) = tangent, near
+        assert (low - top) / (far - left) == pytest.approx((bottom - y) / (right - x), rel=0.05)
+        box = slope.bounding_box()
+        page.mouse.move(box["x"] + 0.75 * box["width"], box["y"] + 60)
+        page.mouse.down()  # the pointer moves the point
+        page.mouse.up()
+        assert 0.1 < page.evaluate("page.delta") < 0.3
+        assert slope.locator(".gap").count() == 1
 
 
 def test_predict_hides_the_next_number_until_it_has_been_typed(shown):
