@@ -173,7 +173,7 @@ def test_the_arrows_turn_and_carry_three_factors_also_when_one_is_1(shown):
     with shown(x * x) as page:
         step_to(page, -2)
         labels = page.locator("#graph .label").all_text_contents()
-        assert labels == ["1st use3 × 1= 3", "2nd use3 × 1= 3"]
+        assert labels == ["1st use 3 × 1= 3", "2nd use 3 × 1= 3"]
         assert "gradient: 3 + 3 = 6" in page.locator("#chains").inner_text()
 
 

@@ -18,6 +18,7 @@ for (const tab of tabs)
   tab.addEventListener("click", () => {
     page.panel = page.panel === nameOf(tab) ? "" : nameOf(tab);
     redraw();
+    if (page.panel) $("drawer").scrollIntoView({block: "nearest"});
   });
 // On paper there are all steps.
 addEventListener("beforeprint", () => {

@@ -46,7 +46,9 @@ $("finding").addEventListener("submit", event => {
 document.addEventListener("keydown", (/** @type {any} */ event) => {
   if (event.key === "Escape" && isPresenting()) present(false);
   const by = {PageUp: -1, PageDown: 1}[event.key]; // on a leaf they turn it
-  if (by && !event.defaultPrevented && !event.target.matches("input, select") && turnMember(by)) event.preventDefault();
+  if (!by || event.defaultPrevented || event.target.matches("input, select")) return;
+  if (isPresenting()) page.transport.move(page.transport.at() + by); // as a presenter's remote does
+  if (isPresenting() || turnMember(by)) event.preventDefault();
 });
 
 // Draws what depends on which boxes are open.
@@ -108,13 +110,13 @@ const badge = ({predicted, actual}) => [
 function isPresenting() {
   return document.body.classList.contains("presenting");
 }
-const mostZoom = () => (isPresenting() ? 2.2 : 1.25);
+const mostZoom = () => (isPresenting() ? 2.5 : 1.25);
 
 // The heights that the graph may have: where all that happens now is in sight, and where only the graph and the
 // buttons are.
 function heights() {
   const free = innerHeight - $("meaning").offsetHeight;
-  if (isPresenting()) return [free - 70];
+  if (isPresenting()) return [free - $("below").offsetHeight - 66];
   if (document.documentElement.clientWidth < 700) return [0.56 * innerHeight];
   const least = Math.max(332, free - 392);
   return [least, Math.max(least, innerHeight - $("bar").offsetHeight - 140)];
@@ -127,9 +129,9 @@ function resize() {
   const room = heights().find(height => height >= least) ?? heights()[0];
   if (room > heights()[0]) $("meaning").hidden = true;
   const k = stage.fitting(mostZoom(), {width: stage.size.width, height: room});
-  const needed = stage.needs(k).height + (presenting ? 0 : 26); // room for notes below the cards
+  const needed = presenting ? room : stage.needs(k).height + 26; // room for notes below the cards
   stage.svg.style.height = `${Math.round(Math.max(210, Math.min(room, needed)))}px`;
-  stage.fit(mostZoom());
+  stage.fit(presenting ? stage.fitting(mostZoom(), {width: stage.size.width, height: room - 60}) : mostZoom());
   const focus = stage.picture?.focus ?? [];
   if (!stage.fits()) stage.lookAt(focus.length ? focus : [stage.cards.keys().next().value]);
 }
@@ -146,6 +148,7 @@ function present(on) {
   document.body.classList.toggle("presenting", on);
   press("present", on);
   page.stage.large = on;
+  page.transport.goTo(page.transport.at()); // fewer words
   drawAgain();
 }
 

@@ -60,7 +60,7 @@ function showChains({step, chains, state, hidden}) {
   const after = i => ["∂", ...model.inMath(i, PRODUCT + 1)];
   const rate = (of, by) => [...after(of), " / ", ...after(by)];
   const sign = text => make("span", "sign", text);
-  const most = chains[0]?.giver < 0 ? 3 : 6;
+  const most = document.body.classList.contains("presenting") ? 2 : chains[0]?.giver < 0 ? 3 : 6;
   const first = chains.find(isTold); // only its factors are named: the others are below it
   const note = text => $("chains").append(withButtons(make("p", "note"), text));
   const afterSeed = model.steps.list.indexOf(step) - model.steps.seedAt;

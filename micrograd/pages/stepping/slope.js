@@ -24,6 +24,8 @@ function curveOf(leaf, reach) {
   return points;
 }
 
+const inShort = name => (name.length > 8 ? `${name.slice(0, 7)}…` : name);
+
 // How far the curve goes to both sides: four turns of the knob, or as far as a nudge needs.
 const reachOf = (leaf, delta) => Math.max(4 * unit(leaf), 1.5 * Math.abs(delta));
 
@@ -55,8 +57,8 @@ export function showSlope({state, hidden, isComplete, nudge}) {
   const axes = make("path", {class: "axis", d: `M${left} ${top}V${bottom}H${right}`});
   plot.replaceChildren(
     axes,
-    text("name", left - 6, top - 8, result, "end"),
-    text("name", right, bottom + 16, leaf, "end"),
+    text("name", 0, top - 8, inShort(result)),
+    text("name", right, bottom + 16, inShort(leaf), "end"),
   );
   if (!isKnown) plot.append(text("word", (left + right) / 2, (top + bottom) / 2, filled(about, said), "middle"));
   if (!isKnown || !Number.isFinite(y)) return;
@@ -88,7 +90,7 @@ export function showSlope({state, hidden, isComplete, nudge}) {
   );
   // above the tangent, where it leaves most room
   plot.append(
-    text("gradient", slope < 0 ? right : left + 8, top - 8, filled("{{slope.is}}", said), slope < 0 ? "end" : "start"),
+    text("gradient", slope < 0 ? right : left + 12, top - 8, filled("{{slope.is}}", said), slope < 0 ? "end" : "start"),
   );
   if (isSloped) inside.append(line("tangent", ...[-reach, reach].map(move => [x + move, y + slope * move])));
   plot.append(inside, dot("point", x, y, 5));
