@@ -23,7 +23,7 @@ const SIZES = [
   {width: 112, leaf: 112, gaps: [66, 48, 28, 48]},
 ];
 // For a presenter: small, so that all is enlarged, with room for the chain rule in three lines.
-const LARGE = [{width: 112, leaf: 112, gaps: [100, 66, 48, 28, 48]}];
+const SLIDE = [{width: 112, leaf: 112, gaps: [100, 66, 48, 28, 48]}];
 // of a drawing downwards: four leaves, or four cards, in a row on a phone
 const NARROW = [
   {width: 112, leaf: 86},
@@ -163,7 +163,7 @@ export class Stage extends Pane {
       return this.layout.fits;
     };
     const least = this.down ? NARROW[1] : SIZES[1];
-    const widths = [...(this.large ? LARGE : SIZES), ...(this.down ? NARROW : [])];
+    const widths = [...(this.large ? SLIDE : SIZES), ...(this.down ? NARROW : [])];
     if (!heights.some(height => widths.some(size => lay(size, height))))
       if (!LINES.some(lines => heights.some(height => lay(least, height, lines)))) lay(least, heights[0]);
     items.forEach((item, k) => {

@@ -45,8 +45,9 @@ function showEquation({equation, hidden}) {
   const all = [page.model.inMath(equation.node), equation.names, equation.numbers, result];
   const parts = all.filter((part, k) => !k || plain(part) !== plain(all[k - 1]));
   parts.forEach((part, k) => {
-    if (k) $("equation").append(" = ");
-    $("equation").append(written(make(k === parts.length - 1 ? "b" : "span"), part));
+    const isLast = k === parts.length - 1;
+    if (k) $("equation").append(isLast ? ` ${equation.is} ` : " = ");
+    $("equation").append(written(make(isLast ? "b" : "span"), part));
   });
 }
 

@@ -26,8 +26,8 @@ function curveOf(leaf, reach) {
 
 const inShort = name => (name.length > 8 ? `${name.slice(0, 7)}…` : name);
 
-// How far the curve goes to both sides: four turns of the knob, or as far as a nudge needs.
-const reachOf = (leaf, delta) => Math.max(4 * unit(leaf), 1.5 * Math.abs(delta));
+// How far the curve goes to both sides: eight turns of the knob, or as far as a nudge needs.
+const reachOf = (leaf, delta) => Math.max(8 * unit(leaf), 1.5 * Math.abs(delta));
 
 // Where on the curve the pointer is, as a move of the leaf: a tenth of a turn is the least.
 export function moveAt({clientX}) {
