@@ -177,6 +177,20 @@ def test_the_arrows_turn_and_carry_three_factors_also_when_one_is_1(shown):
         assert "gradient: 3 + 3 = 6" in page.locator("#chains").inner_text()
 
 
+def test_a_product_forms_before_it_is_added_and_at_once_for_those_who_want_no_motion(shown):
+    order = (
+        "['local', 'gradient', 'share', 'sum'].map(name => document.getAnimations().find("
+        "({effect}) => effect.target.matches(`#chains .${name}`))?.effect.getTiming().delay ?? 0)"
+    )
+    for motion in ("no-preference", "reduce"):
+        with shown(*neuron(), reduced_motion=motion) as page:
+            step_to(page, 7)
+            page.keyboard.press("ArrowRight")
+            delays = page.evaluate(order)
+            assert delays == sorted(delays)
+            assert (len({*delays}) == 4) == (motion == "no-preference")
+
+
 def test_sums_add_up_as_they_are_printed(shown):
     with shown(*neuron()) as page:
         step_to(page, 4)

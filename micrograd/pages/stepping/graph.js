@@ -61,7 +61,11 @@ export function drawGraph() {
 }
 
 export function showGraph(moment) {
-  page.stage.show(pictureAt(moment));
+  const picture = pictureAt(moment);
+  // the product forms while the token travels: see .forming in cards.css
+  document.body.classList.toggle("forming", Boolean(picture.travel && picture.backward));
+  document.body.style.setProperty("--travel", `${picture.duration}ms`);
+  page.stage.show(picture);
   shownAt = moment.at;
   const box = boxNow();
   $("unfold").hidden = box < 0;
@@ -96,7 +100,7 @@ function pictureAt({at, state, chains, hidden, nudge}) {
   const result = view.itemOf[graph.root];
   if (nudge) picture.cards.get(result).badge = badge(nudge);
   if (nudge || (lesson && isLast)) picture.focus = [result];
-  return {...picture, duration: Math.min(700, (PACE / +$("speed").value) * 0.6)};
+  return {...picture, duration: (PACE / +$("speed").value) * (picture.backward ? 0.8 : 0.45)};
 }
 
 const part = (kind, text) => [kind, text];
@@ -139,9 +143,11 @@ function resize() {
 // The same moment, drawn anew in other room.
 function drawAgain() {
   const {picture} = page.stage;
+  const at = shownAt;
   drawGraph();
   page.stage.show({...picture, travel: false});
   resize();
+  shownAt = at;
 }
 
 function present(on) {
