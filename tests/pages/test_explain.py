@@ -640,6 +640,22 @@ def test_print_shows_all_steps_without_controls(shown):
         assert page.locator("#transport").is_hidden()
         assert page.locator("#transcript li").count() == 13
         assert page.locator("#transcript li").nth(1).is_visible()
+        page.set_viewport_size({"width": 700, "height": 990})  # paper: the result is on it
+        result = page.locator("#graph .result").bounding_box()
+        assert result["x"] + result["width"] < 700
+        assert cards(page)["w₁"] == ["−3", "1"]
+        page.emulate_media(media="screen")
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert page.locator("#count").inner_text() == "0 of 12"
+
+
+def test_in_a_frame_of_a_notebook_the_explanation_is_in_sight(shown):
+    with shown(*neuron(), width=960, height=760) as page:
+        for at in (4, 6, 8, 12):
+            step_to(page, at)
+            for part in ("#sentenceNow", "#equation", "#chains .share"):
+                for box in [each.bounding_box() for each in page.locator(part).all()]:
+                    assert box is None or box["y"] + box["height"] <= 760
 
 
 def test_without_scripts_the_page_says_what_it_shows(shown):

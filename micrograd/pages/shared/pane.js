@@ -42,6 +42,12 @@ export class Pane {
     return {left, top, right: left + width / this.k, bottom: top + height / this.k};
   }
 
+  // The whole drawing as the viewBox of its element, which then fits any width.
+  whole() {
+    const {width, height} = this.needs(this.k);
+    return [this.x - MARGIN, this.y - MARGIN, width, height].map(round).join(" ");
+  }
+
   fits({width, height} = this.size) {
     const needed = this.needs(this.k);
     return needed.width <= width + 1 && needed.height <= height + 1;

@@ -66,10 +66,6 @@ function showChains({step, chains, state, hidden}) {
   const note = text => $("chains").append(withButtons(make("p", "note"), text));
   const afterSeed = model.steps.list.indexOf(step) - model.steps.seedAt;
   if (step.phase === "seed" && !step.pass) note(whyBackwards(model));
-  if (first && !page.mistake && !hidden.size) {
-    if (afterSeed === 1) note(whatIsLocal(model, first));
-    if (afterSeed === 2) note(whyMultiplied(model, first));
-  }
   for (const chain of chains.slice(0, most)) {
     const isHidden = hidden.has(chain.node);
     const use = chain.use ? make("small", "", ` ${chain.use}`) : "";
@@ -89,6 +85,10 @@ function showChains({step, chains, state, hidden}) {
     $("chains").append(row);
   }
   if (chains.length > most) note(filled("{{list.rest}}", {n: chains.length - most}));
+  if (first && !page.mistake && !hidden.size) {
+    if (afterSeed === 1) note(whatIsLocal(model, first));
+    if (afterSeed === 2) note(whyMultiplied(model, first));
+  }
   if (step.phase === "end" && !page.lesson) {
     note("{{why.added}}");
     note(whatFor(model));
