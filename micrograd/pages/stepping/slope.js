@@ -70,7 +70,8 @@ export function showSlope({state, hidden, isComplete, nudge}) {
   const [low, high] = [Math.min(...heights), Math.max(...heights)];
   const room = 0.12 * (high - low) || 0.1 * Math.abs(y) || 1; // a constant, too, is in the middle
   const across = at => round(left + ((at - x + reach) / (2 * reach)) * (right - left));
-  const up = at => round(bottom - ((at - low + room) / (high - low + 2 * room)) * (bottom - top));
+  const height = at => bottom - ((at - low + room) / (high - low + 2 * room)) * (bottom - top);
+  const up = at => round(Math.max(-9999, Math.min(9999, height(at)))) || 0; // also of a tangent that is nearly upright
   const line = (className, ...places) =>
     make("path", {class: className, d: `M${places.map(([a, b]) => `${across(a)} ${up(b)}`).join("L")}`});
   const dot = (className, a, b, r = 4) => make("circle", {class: className, cx: across(a), cy: up(b), r});
