@@ -292,6 +292,10 @@ def test_the_gradient_is_the_slope_of_a_tangent_that_is_drawn_when_it_is_known(s
         page.mouse.up()
         assert 0.2 < page.evaluate("page.delta") < 0.5
         assert slope.locator(".gap").count() == 1
+        page.get_by_role("button", name="Mistakes").click()
+        page.get_by_role("button", name="a wrong local derivative").click()
+        step_to(page, -1)
+        assert "is not its tangent" in slope.get_attribute("aria-label")
 
 
 def test_predict_hides_the_next_number_until_it_has_been_typed(shown):

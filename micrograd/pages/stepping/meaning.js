@@ -111,7 +111,8 @@ function showTour(at) {
   for (const [id] of TOUR) $(id).classList.remove("toured");
   $("tour").hidden = !TOUR[at];
   $("meaning").hidden = !TOUR[at] && page.model.view.focus >= 0;
-  $(TOUR[at] ? "tourNext" : "round").focus({preventScroll: true});
+  if (TOUR[at] || $("tour").contains(document.activeElement))
+    $(TOUR[at] ? "tourNext" : "round").focus({preventScroll: true});
   if (!TOUR[at]) return page.transport.goTo(before);
   const [id, text, step] = TOUR[at];
   $(id).classList.add("toured");
@@ -127,8 +128,9 @@ function showTour(at) {
 
 // It ends where the reader goes on alone.
 export function endTour({at}) {
-  if (TOUR[stop] && at !== TOUR[stop][2](page.model.steps)) [before, stop] = [at, TOUR.length];
-  if (!TOUR[stop]) $("tour").hidden = true;
+  if (!TOUR[stop] || at === TOUR[stop][2](page.model.steps)) return;
+  before = at;
+  showTour(TOUR.length);
 }
 
 // Puts the tour where it covers nothing of what it explains: beside it, below it, or above it, and where

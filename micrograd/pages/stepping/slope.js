@@ -24,7 +24,7 @@ function curveOf(leaf, reach) {
   return points;
 }
 
-const inShort = name => (name.length > 8 ? `${name.slice(0, 7)}…` : name);
+const inShort = name => (name.length > 6 ? `${name.slice(0, 5)}…` : name);
 
 // How far the curve goes to both sides: eight turns of the knob, or as far as a nudge needs.
 const reachOf = (leaf, delta) => Math.max(8 * unit(leaf), 1.5 * Math.abs(delta));
@@ -40,26 +40,26 @@ export function moveAt({clientX}) {
 
 export function showSlope({state, hidden, isComplete, nudge}) {
   const {model, picked, delta} = page;
-  const {graph, numbers} = model;
-  const {root} = graph;
+  const {root} = model.graph;
   const isKnown = state.known[root] && !hidden.has(root);
-  const [x, y, slope] = [numbers.get(picked), state.d[root], isComplete ? state.g[picked] : NaN];
+  const [x, y, slope] = [model.numbers.get(picked), state.d[root], isComplete ? state.g[picked] : NaN];
   const isSloped = Number.isFinite(slope);
   const [leaf, result] = [picked, root].map(i => model.name(i) ?? "");
   const plot = $("slope");
   plot.toggleAttribute("hidden", picked < 0 || Boolean(model.fixed[picked]));
   const said = {leaf, result, x: number(x), y: number(y), slope: isComplete ? number(slope) : "·"};
-  const about = !isKnown ? "{{slope.later}}" : isComplete ? "{{slope.curve}} {{slope.tangent}}" : "{{slope.curve}}";
+  const isWrong = model.wrong.some(([i]) => i === picked); // a mistake: then it is no slope
+  const tangent = isWrong ? "{{slope.curve}} {{slope.beside}}" : "{{slope.curve}} {{slope.tangent}}";
+  const about = !isKnown ? "{{slope.later}}" : isComplete ? tangent : "{{slope.curve}}";
   plot.setAttribute("aria-label", filled(about, said));
   const {left, right, top, bottom} = BOX;
   const text = (className, x, y, content, anchor = "start") =>
     make("text", {class: className, x, y, "text-anchor": anchor}, content);
-  const axes = make("path", {class: "axis", d: `M${left} ${top}V${bottom}H${right}`});
-  plot.replaceChildren(
-    axes,
-    text("name", 0, top - 8, inShort(result)),
+  const names = [
+    text("name", left - 6, top - 8, inShort(result), "end"),
     text("name", right, bottom + 16, inShort(leaf), "end"),
-  );
+  ];
+  plot.replaceChildren(make("path", {class: "axis", d: `M${left} ${top}V${bottom}H${right}`}), ...names);
   if (!isKnown) plot.append(text("word", (left + right) / 2, (top + bottom) / 2, filled(about, said), "middle"));
   if (!isKnown || !Number.isFinite(y)) return;
 
@@ -75,23 +75,14 @@ export function showSlope({state, hidden, isComplete, nudge}) {
   const line = (className, ...places) =>
     make("path", {class: className, d: `M${places.map(([a, b]) => `${across(a)} ${up(b)}`).join("L")}`});
   const dot = (className, a, b, r = 4) => make("circle", {class: className, cx: across(a), cy: up(b), r});
-  const inside = make("svg", {
-    x: 0,
-    y: top,
-    width: right,
-    height: bottom - top,
-    viewBox: `0 ${top} ${right} ${bottom - top}`,
-  });
-  inside.append(line("curve", ...points));
-  const guides = make("path", {class: "guide", d: `M${left} ${up(y)}H${across(x)}V${bottom}`});
+  const frame = {x: 0, y: top, width: right, height: bottom - top};
+  const inside = make("svg", {...frame, viewBox: Object.values(frame).join(" ")}, line("curve", ...points));
+  const [corner, anchor] = slope < 0 ? [right, "end"] : [left + 12, "start"]; // where the tangent leaves most room
   plot.append(
-    guides,
+    make("path", {class: "guide", d: `M${left} ${up(y)}H${across(x)}V${bottom}`}),
     text("word", left - 6, up(y) + 4, said.y, "end"),
     text("word", across(x), bottom + 16, said.x, "middle"),
-  );
-  // above the tangent, where it leaves most room
-  plot.append(
-    text("gradient", slope < 0 ? right : left + 12, top - 8, filled("{{slope.is}}", said), slope < 0 ? "end" : "start"),
+    text("gradient", corner, top - 8, filled(isComplete && isWrong ? "{{slope.wrong}}" : "{{slope.is}}", said), anchor),
   );
   if (isSloped) inside.append(line("tangent", ...[-reach, reach].map(move => [x + move, y + slope * move])));
   plot.append(inside, dot("point", x, y, 5));
