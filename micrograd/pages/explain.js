@@ -10,24 +10,27 @@ import {WORDS, explainWords} from "./shared/glossary.js";
 import {makeTransport} from "./shared/transport.js";
 import {showDrawer} from "./stepping/drawer.js";
 import {PACE, drawGraph, listBoxes, showGraph} from "./stepping/graph.js";
-import {showFormula, showOrigin} from "./stepping/meaning.js";
+import {endTour, showFormula, showOrigin} from "./stepping/meaning.js";
 import {showMistake} from "./stepping/mistakes.js";
 import {showNow} from "./stepping/moment.js";
 import {askQuestion, hiddenAt} from "./stepping/predict.js";
 import {keepAddress, takeAddress} from "./stepping/sending.js";
 import {page, panels, show} from "./stepping/state.js";
-import {listLeaves, nudgeAt, showDescent, showNudge, showTools} from "./stepping/trying.js";
+import {showSlope} from "./stepping/slope.js";
+import {isKnownAt, listLeaves, nudgeAt, showDescent, showNudge, showTools} from "./stepping/trying.js";
 import {drawValues} from "./stepping/values.js";
 import {told} from "./stepping/words.js";
 
-const trials = [askQuestion, showNudge, showDescent, showTools, showMistake];
-const parts = [showNow, showGraph, drawValues, ...trials, showDrawer, keepAddress];
+const trials = [askQuestion, showNudge, showSlope, showDescent, showTools, showMistake];
+const parts = [showNow, showGraph, drawValues, ...trials, showDrawer, keepAddress, endTour];
 panels.graph = () => [showFormula, showOrigin, listLeaves, listBoxes].forEach(draw => draw());
 panels.boxes = drawGraph;
 
 function showStep(at) {
   const now = told(page.model, at);
-  const moment = {at, ...now, hidden: hiddenAt(at, now), nudge: nudgeAt(at, now.state)};
+  const hidden = hiddenAt(at, now);
+  const isComplete = isKnownAt(at, now.state, hidden);
+  const moment = {at, ...now, hidden, isComplete, nudge: nudgeAt(now.state, isComplete)};
   for (const part of parts) part(moment);
 }
 

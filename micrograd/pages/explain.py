@@ -1,9 +1,9 @@
 """A page that steps through a graph, forward and backward.
 
 `explain(loss)` shows the formula and the graph, and steps through the forward pass node by node and
-through the backward pass closure by closure. On the page you can change the leaves, nudge them,
-predict numbers, try out the classic mistakes, and take steps of gradient descent. It computes with
-the rules that `pieces.py` records from the closures.
+through the backward pass closure by closure. On the page you can change the leaves, nudge them and
+see the gradient as the slope of a curve, predict numbers, try out the classic mistakes, and take
+steps of gradient descent. It computes with the rules that `pieces.py` records from the closures.
 
     >>> x, w = Value(2.0, label="x"), Value(-3.0, label="w")
     >>> explain((x * w).tanh(), title="A product and its tanh")
@@ -57,7 +57,8 @@ def explain(
     It needs no internet connection, server or installation. The page runs the forward pass again
     from the current leaves; the graph itself does not change. All leaves can be changed, except
     those that lead to a user-defined operation, whose forward pass is not recorded. Large graphs
-    open folded into neurons and layers.
+    open folded into neurons and layers. "Present" makes a slide of it, which a presenter's remote
+    steps through; on paper the page has the whole graph and all steps.
 
     A site of your own can embed the saved file in an iframe: with the address neuron.html#embed it
     has no title, tools and drawer.

@@ -1,5 +1,6 @@
 """The stepping page computes what the engine computes, and shows one moment at a time."""
 
+import math
 import random
 
 import pytest
@@ -71,7 +72,7 @@ def test_the_same_graph_gives_the_same_small_page_and_stays_as_it_is():
     before = [(v.data, v.grad, v._prev) for v in topological_order(o)]
     page = explain(o, names=names).html
     assert explain(o, names=names).html == page
-    assert len(page.encode()) < 150_000
+    assert len(page.encode()) < 165_000
     assert [(v.data, v.grad, v._prev) for v in topological_order(o)] == before
 
 
@@ -172,8 +173,40 @@ def test_the_arrows_turn_and_carry_three_factors_also_when_one_is_1(shown):
     with shown(x * x) as page:
         step_to(page, -2)
         labels = page.locator("#graph .label").all_text_contents()
-        assert labels == ["1st use3 × 1= 3", "2nd use3 × 1= 3"]
+        assert labels == ["1st use 3 × 1= 3", "2nd use 3 × 1= 3"]
         assert "gradient: 3 + 3 = 6" in page.locator("#chains").inner_text()
+
+
+def test_a_product_forms_before_it_is_added_and_at_once_for_those_who_want_no_motion(shown):
+    order = (
+        "['local', 'gradient', 'share', 'sum'].map(name => document.getAnimations().find("
+        "({effect}) => effect.target.matches(`#chains .${name}`))?.effect.getTiming().delay ?? 0)"
+    )
+    for motion in ("no-preference", "reduce"):
+        with shown(*neuron(), reduced_motion=motion) as page:
+            step_to(page, 7)
+            page.keyboard.press("ArrowRight")
+            delays = page.evaluate(order)
+            assert delays == sorted(delays)
+            assert (len({*delays}) == 4) == (motion == "no-preference")
+
+
+def test_sums_add_up_as_they_are_printed(shown):
+    with shown(*neuron()) as page:
+        step_to(page, 4)
+        assert page.locator("#equation").inner_text().endswith("= −6 + 6.8814 = 0.8814")
+        pairs = [(1 / 3, 1 / 3), (2.0, -1e-3), (0.1, 0.2), (123.4567, 0.0004), (1e9, 1.0)]
+        for a, b in pairs:
+            said = page.evaluate("([a, b]) => added([a, b], a + b)", [a, b])
+            x, y, total = (float(text.replace("−", "-")) for text in said["texts"])
+            assert abs(x + y - total) < 1e-12 or said["is"] == "≈"
+            assert total == pytest.approx(a + b, rel=1e-3)
+
+
+def test_why_backwards_is_said_where_the_backward_pass_begins(shown):
+    with shown(*neuron()) as page:
+        step_to(page, 6)
+        assert "only when the gradient next to it" in page.locator("#chains").inner_text()
 
 
 def test_playing_stops_at_the_end_and_space_pauses(shown):
@@ -223,12 +256,46 @@ def test_a_nudge_shows_the_predicted_move_beside_the_actual_one(shown):
         assert "not known at this step" in page.locator("#nudged").inner_text()
         step_to(page, -1)
         page.locator("#delta").fill("0.02")
-        predicted, actual = (row.split()[-1] for row in page.locator(".bar").all_inner_texts())
-        assert predicted == "+0.02"
-        assert 0.018 < float(actual) < 0.02
+        actual = math.tanh(0.8813735870195432 + 2 * 0.02) - math.tanh(0.8813735870195432)
+        gap = f"{0.02 - actual:.4g}"
+        said = page.locator("#nudged").inner_text()
+        assert "1 × 0.02 = +0.02" in said
+        assert f"It moves by +{actual:.4g}: a gap of {gap}" in said
         assert cards(page)["w₁"] == ["−2.98", "1"]
         badges = page.locator("#graph .badge").all_text_contents()
-        assert badges == [f"grad × Δ: +0.02actual: {actual}"]
+        assert badges == [f"grad × Δ: +0.02actual: +{actual:.4g}"]
+
+
+SLOPE = "name => $('slope').querySelector(name).getAttribute('d').match(/[\\d.-]+/g).map(Number)"
+
+
+def test_the_gradient_is_the_slope_of_a_tangent_that_is_drawn_when_it_is_known(shown):
+    with shown(*neuron()) as page:
+        slope = page.locator("#slope")
+        assert slope.get_attribute("aria-label") == "o is not known yet"
+        assert slope.locator(".curve").count() == 0
+        step_to(page, 6)
+        assert "through x₁ = 2, o = 0.7071" in slope.get_attribute("aria-label")
+        assert slope.locator(".curve").count() == 1
+        for at, known in ((10, 0), (11, 1), (12, 1)):
+            step_to(page, at)
+            assert slope.locator(".tangent").count() == known
+        assert "slope −1.5, the gradient of x₁" in slope.get_attribute("aria-label")
+        # in the middle of the curve, both go the same way
+        curve, tangent = (page.evaluate(SLOPE, name) for name in (".curve", ".tangent"))
+        near = [*zip(curve[::2], curve[1::2], strict=True)][29:32]
+        (x, y, right, bottom), ((left, top), *_, (far, low)) = tangent, near
+        assert (low - top) / (far - left) == pytest.approx((bottom - y) / (right - x), rel=0.05)
+        box = slope.bounding_box()
+        page.mouse.move(box["x"] + 0.75 * box["width"], box["y"] + 60)
+        page.mouse.down()  # the pointer moves the point
+        page.mouse.up()
+        assert 0.2 < page.evaluate("page.delta") < 0.5
+        assert slope.locator(".gap").count() == 1
+        page.get_by_role("button", name="Mistakes").click()
+        page.get_by_role("button", name="a wrong local derivative").click()
+        step_to(page, -1)
+        assert "is not its tangent" in slope.get_attribute("aria-label")
 
 
 def test_predict_hides_the_next_number_until_it_has_been_typed(shown):
@@ -550,6 +617,16 @@ def test_presenter_embedded_tour_and_words(shown):
             page.locator("#tourNext").click()
         assert page.evaluate("page.transport.at()") == 0
         assert page.locator("#tour").is_hidden()
+        page.get_by_role("button", name="Show me round").click()
+        for _ in range(3):
+            page.keyboard.press("ArrowRight")  # the tour follows the keys
+        assert page.locator("#tour span").inner_text() == "4 of 6"
+        assert page.locator("#count").inner_text() == "7 of 12"
+        page.keyboard.press("ArrowLeft")
+        assert page.locator("#count").inner_text() == "1 of 12"
+        page.get_by_role("button", name="Step forward").click()  # and ends where one goes on alone
+        assert page.locator("#tour").is_hidden()
+        assert page.locator("#count").inner_text() == "2 of 12"
         page.mouse.move(0, 0)  # what was below the tour would be reported later
         page.locator("#legend dfn").first.focus()
         assert page.locator("#meaningOf").is_visible()
@@ -567,6 +644,22 @@ def test_print_shows_all_steps_without_controls(shown):
         assert page.locator("#transport").is_hidden()
         assert page.locator("#transcript li").count() == 13
         assert page.locator("#transcript li").nth(1).is_visible()
+        page.set_viewport_size({"width": 700, "height": 990})  # paper: the result is on it
+        result = page.locator("#graph .result").bounding_box()
+        assert result["x"] + result["width"] < 700
+        assert cards(page)["w₁"] == ["−3", "1"]
+        page.emulate_media(media="screen")
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert page.locator("#count").inner_text() == "0 of 12"
+
+
+def test_in_a_frame_of_a_notebook_the_explanation_is_in_sight(shown):
+    with shown(*neuron(), width=960, height=760) as page:
+        for at in (4, 6, 8, 12):
+            step_to(page, at)
+            for part in ("#sentenceNow", "#equation", "#chains .share"):
+                for box in [each.bounding_box() for each in page.locator(part).all()]:
+                    assert box is None or box["y"] + box["height"] <= 760
 
 
 def test_without_scripts_the_page_says_what_it_shows(shown):

@@ -22,6 +22,8 @@ const SIZES = [
   {width: 148, leaf: 148, gaps: [150, 112, 86, 66, 86]},
   {width: 112, leaf: 112, gaps: [66, 48, 28, 48]},
 ];
+// For a presenter: small, so that all is enlarged, with room for the chain rule in three lines.
+const SLIDE = [{width: 112, leaf: 112, gaps: [100, 66, 48, 28, 48]}];
 // of a drawing downwards: four leaves, or four cards, in a row on a phone
 const NARROW = [
   {width: 112, leaf: 86},
@@ -96,8 +98,8 @@ export const scaled = (row, values) => filled("{{values.most}}", {row, x: number
 function fewOf(values, room) {
   if (!Array.isArray(values) || values.length > MOST_NUMBERS || !values.every(Number.isFinite)) return ["", 0];
   const text = values.map(x => (x < 0 ? "−" : "") + short(Math.abs(x))).join(", ");
-  const length = 7 * text.length - 3.5 * text.replace(/[^,. ]/g, "").length;
-  return 0.78 * length <= room ? [text, length] : ["", 0];
+  const length = 7.6 * text.length - 3.8 * text.replace(/[^,. ]/g, "").length;
+  return 0.75 * length <= room ? [text, length] : ["", 0];
 }
 
 // Values as bars above and below a line, as the data of a path; of more than there is room for, the largest
@@ -153,7 +155,7 @@ export class Stage extends Pane {
       this.layout = layered(sizes, arrows, {
         groups: items.map(({parent}) => parent),
         down: this.down,
-        gaps: this.down ? [this.isPhone ? 34 : 60] : this.large ? [66] : gaps,
+        gaps: this.down ? [this.isPhone ? 34 : 60] : gaps,
         room: this.down ? [Infinity, wide] : [wide, height],
         beside: lines ? 10 : this.down ? 7 : 18,
         lines,
@@ -161,7 +163,7 @@ export class Stage extends Pane {
       return this.layout.fits;
     };
     const least = this.down ? NARROW[1] : SIZES[1];
-    const widths = [...SIZES, ...(this.down ? NARROW : [])];
+    const widths = [...(this.large ? SLIDE : SIZES), ...(this.down ? NARROW : [])];
     if (!heights.some(height => widths.some(size => lay(size, height))))
       if (!LINES.some(lines => heights.some(height => lay(least, height, lines)))) lay(least, heights[0]);
     items.forEach((item, k) => {
@@ -213,7 +215,7 @@ export class Stage extends Pane {
       const letters = [...sign].length;
       const mark = text("sign", STRIP / 2, height / 2 + 5, sign, "middle");
       const turned = `rotate(-90 ${STRIP / 2} ${height / 2}) translate(0 -1)`;
-      if (letters > 3) mark.setAttribute("transform", turned);
+      if (letters > 2) mark.setAttribute("transform", turned);
       mark.classList.toggle("word", letters > 1);
     }
     let line = 19;
@@ -238,8 +240,10 @@ export class Stage extends Pane {
     }
     if (leaf || line === 19) line += 3; // room below the buttons
     const {rows = 2} = about;
+    card.label = sign && width < 100 ? 0 : LABEL; // where a number would not fit beside its word, it is alone
     for (const key of ROWS.slice(0, rows)) {
-      const label = text("word", inner, (line += this.row), key === "back" ? "{{word.back}}" : key);
+      line += this.row;
+      const label = text("word", inner, line, card.label ? (key === "back" ? "{{word.back}}" : key) : "");
       if (key === "data") card.word = label;
       card[key] = text(`value ${key}`, width - 7, line, "", "end");
       if (kind !== "box") continue;
@@ -341,7 +345,7 @@ export class Stage extends Pane {
         if (!element) return;
         const value = state[key] ?? "·";
         const left = {constant: 0, operation: STRIP + 4, result: STRIP + 4}[card.kind] ?? 10;
-        const free = card.width - left - (card.kind === "constant" ? 8 : LABEL + 7);
+        const free = card.width - left - (card.kind === "constant" ? 8 : card.label + 7);
         const [few, length] = fewOf(value, free);
         const text = typeof value === "string" ? value : few;
         const isStrip = Array.isArray(value) && !few;
@@ -357,7 +361,7 @@ export class Stage extends Pane {
         condense(element, few ? free - 6 : free, few ? length / few.length : DIGIT);
         element.classList.toggle("fresh", state.fresh === key);
       };
-      if (card.word) card.word.textContent = state.before ? `${state.before}\u2009→` : "data";
+      if (card.word) card.word.textContent = state.before ? `${state.before}\u2009→` : card.label ? "data" : "";
       card.word?.removeAttribute("textLength");
       for (const key of ROWS) put(key);
       const strips = ROWS.filter(key => Array.isArray(state[key]));
@@ -374,6 +378,7 @@ export class Stage extends Pane {
     }
     this.layers[4].replaceChildren();
     this.layers[3].replaceChildren();
+    if (picture.focus?.length) this.lookAt(picture.focus);
     // labels of the arrows of this moment are where they cover neither cards nor each other
     const taken = [...this.cards.values()].map(card => card.box);
     this.arrows.forEach((arrow, k) => {
@@ -386,42 +391,46 @@ export class Stage extends Pane {
       if (badge) this.badge(card, badge, taken);
     }
     if (picture.travel && !reduced()) this.travel(picture);
-    if (picture.focus?.length) this.lookAt(picture.focus);
   }
 
   label(arrow, {local, upstream, share, text, use, isFirst}, taken) {
     const plain = said => ["plain", said];
     const factors = [["local", local], plain(" × "), ["gradient", upstream]];
     const sum = [plain("= "), ["share", share]];
-    const isNarrow = this.layout.between < 100 && !this.down;
-    const product = isNarrow ? [factors.slice(0, 1), factors.slice(1), sum] : [factors, sum];
-    const lines = text ? [[plain(text)]] : product;
-    if (use) lines.unshift([["word", use]]);
-    const size = sizeOf(lines, 7.6);
+    const high = [factors.slice(0, 1), factors.slice(1), sum];
+    const wide = [[...factors, plain(" "), ...sum]];
+    const both = [factors, sum];
+    const shapes = this.down ? [wide, both, high] : this.layout.between < 100 ? [high, both, wide] : [both, high, wide];
+    const forms = text ? [[[plain(text)]]] : [...shapes, [sum.slice(1)]]; // the last where there is no room for more
     const length = arrow.path.getTotalLength();
     const along = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8].map(t => arrow.path.getPointAtLength(t * length));
     // beside the arrow if it would cover most of it, or if there are two between the same cards
     const [operand, giver] = [arrow.points[0], arrow.points[arrow.points.length - 1]];
-    const isShort = !this.down && length < 2.6 * size.width;
-    const lean = use ? (isFirst ? -0.62 : 0.62) : isShort ? (operand.y > giver.y ? 0.8 : -0.8) : 0;
-    this.plate(size, freePlace(along, size, taken, lean), lines, taken, "label");
+    const found = forms.map(form => {
+      const lines = use ? [[["word", `${use} `], ...form[0]], ...form.slice(1)] : form;
+      const size = sizeOf(lines, 7.6);
+      const isShort = !this.down && length < 2.6 * size.width;
+      const lean = use ? (isFirst ? -0.62 : 0.62) : isShort ? (operand.y > giver.y ? 0.8 : -0.8) : 0;
+      return {lines, size, place: freePlace(along, size, taken, this.seen(), lean)};
+    });
+    const free = found.find(({place}) => place.covered < 1);
+    if (free) this.plate(free.size, free.place, free.lines, taken, "label");
   }
 
   plate(size, {x, left, top, right, bottom}, lines, taken, className) {
     taken.push({left, top, right, bottom});
     const group = make("g", className, make("rect", {class: "plate", x: left, y: top, ...size, rx: 6}));
+    this.layers[4].append(group);
     lines.forEach((line, row) => {
       const baseline = top + 16 + 17 * row;
-      const share = line.find(([name]) => name === "share");
-      if (share) {
-        const width = share[1].length * 7.6 + 10;
-        const place = {x: x + 8 - width / 2, y: baseline - 13, width, height: 17, rx: 8};
-        group.append(make("rect", {class: "pill", ...place}));
-      }
       const parts = line.map(([name, part]) => make("tspan", name, part));
       group.append(make("text", {x, y: baseline, "text-anchor": "middle"}, ...parts));
+      const share = parts[line.findIndex(([name]) => name === "share")];
+      if (!share) return;
+      const [{x: from}, width] = [share.getStartPositionOfChar(0), share.getComputedTextLength()];
+      const pill = {x: from - 4, y: baseline - 13, width: width + 8, height: 17, rx: 8};
+      group.lastChild.before(make("rect", {class: "pill", ...pill}));
     });
-    this.layers[4].append(group);
   }
 
   // A note of a few lines beside a card: [[class, text], ...] for each line.
@@ -431,9 +440,9 @@ export class Stage extends Pane {
     const [x, y] = [(left + right) / 2, (top + bottom) / 2];
     const beside = [right + size.width / 2 + 4, left - size.width / 2 - 4].map(x => ({x, y}));
     const below = [bottom + size.height / 2 + 4, top - size.height / 2 - 4].map(y => ({x, y}));
-    const places = this.down ? beside : below;
-    const others = taken.filter(other => other !== card.box);
-    this.plate(size, freePlace(places, size, others), lines, taken, "badge");
+    const places = this.down ? [...beside, ...below] : [...below, ...beside];
+    const place = freePlace(places, size, taken, this.seen());
+    if (place.covered < 1) this.plate(size, place, lines, taken, "badge");
   }
 
   // A token goes along each arrow of this moment, backwards from the giver to the operand.

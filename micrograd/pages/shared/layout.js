@@ -254,21 +254,26 @@ export function curve(points, down) {
   return text;
 }
 
-// A free place for a label of this size on a curve, given as points along it: the first at which it
-// covers none of the rectangles {left, top, right, bottom}, else the one at which it covers least.
-// `lean` is how far beside the curve it is tried first, in heights of the label.
-export function freePlace(points, {width, height}, taken, lean = 0) {
+// A free place for a label of this size on a curve, given as points along it, inside the rectangle `bounds`: the one
+// at which it covers least of the rectangles {left, top, right, bottom}, and how much. `lean` is how far beside the
+// curve it is tried first, in heights of the label.
+export function freePlace(points, {width, height}, taken, bounds, lean = 0) {
   /** @type {any} */
   let best = null;
   let least = Infinity;
-  const beside = [lean, 1.4 * lean, 0, -0.6, 0.6, -1.1, 1.1].map(dy => [0, dy]);
-  for (const [dx, dy] of [...beside, [0.6, 0], [-0.6, 0]])
+  const within = (at, half, low, high) => Math.max(low + half, Math.min(high - half, at));
+  const beyond = [38, -38, 56, -56].map(far => far / height + Math.sign(far) / 2); // above or below the cards
+  const beside = [lean, 1.4 * lean, 0, -0.6, 0.6, -1.1, 1.1, ...beyond].map(dy => [0, dy]);
+  const across = [0.6, -0.6, 1.1, -1.1].flatMap(dx => [0, -0.6, 0.6].map(dy => [dx, dy]));
+  for (const [dx, dy] of [...beside, ...across])
     for (const point of points) {
-      const [x, y] = [point.x + dx * width, point.y + dy * height];
+      const x = within(point.x + dx * width, width / 2, bounds.left, bounds.right);
+      const y = within(point.y + dy * height, height / 2, bounds.top, bounds.bottom);
       const own = {left: x - width / 2, right: x + width / 2, top: y - height / 2, bottom: y + height / 2};
-      const covered = taken.reduce((sum, other) => sum + overlap(own, other), 0) + Math.abs(dx) + Math.abs(dy - lean);
-      if (covered < least) [best, least] = [{...own, x, y}, covered];
-      if (covered === 0) return best;
+      const covered = taken.reduce((sum, other) => sum + overlap(own, other), 0);
+      const cost = covered + Math.abs(dx) + Math.abs(dy - lean);
+      if (cost < least) [best, least] = [{...own, x, y, covered}, cost];
+      if (cost === 0) return best;
     }
   return best;
 }

@@ -12,9 +12,23 @@ export function number(x) {
 }
 
 // The same in a formula: a negative number has brackets.
-export const inFormula = x => (x < 0 ? `(${number(x)})` : number(x));
+export const inFormula = x => inBrackets(number(x));
+export const inBrackets = text => (text.startsWith("−") ? `(${text})` : text);
 // The same in a field, with a minus that can be typed.
 export const typed = x => number(x).replaceAll("−", "-");
+// Terms and their sum as texts, with as many digits as it takes for the sum to be right as it is printed; and the sign
+// between them, which is ≈ if it never is.
+export function added(terms, sum) {
+  const all = [...terms, sum];
+  const least = Math.max(...all.map(x => decimalsOf(number(x))));
+  for (let digits = least; digits <= Math.min(8, least + 2); digits++) {
+    const shown = all.map(x => +x.toFixed(digits));
+    const rest = shown.reduce((total, x, k) => (k < terms.length ? total + x : total - x), 0);
+    if (Math.abs(rest) < 0.5 * 10 ** -digits) return {texts: shown.map(x => withMinus(String(x))), is: "="};
+  }
+  return {texts: all.map(number), is: "≈"};
+}
+const decimalsOf = text => (/[en]/.test(text) ? Infinity : (text.split(".")[1]?.length ?? 0));
 // A move, with its sign.
 export const signed = x => (Number.isNaN(x) ? "·" : x > 0 ? `+${number(x)}` : number(x));
 // So many digits of a number, without an exponent where it is usual.

@@ -36,6 +36,18 @@ export class Pane {
     return {width: this.layout.width * k + 2 * MARGIN, height: this.layout.height * k + 2 * MARGIN};
   }
 
+  // The part of the drawing that can be seen.
+  seen({width, height} = this.size) {
+    const [left, top] = [-this.x / this.k, -this.y / this.k];
+    return {left, top, right: left + width / this.k, bottom: top + height / this.k};
+  }
+
+  // The whole drawing as the viewBox of its element, which then fits any width.
+  whole() {
+    const {width, height} = this.needs(this.k);
+    return [this.x - MARGIN, this.y - MARGIN, width, height].map(round).join(" ");
+  }
+
   fits({width, height} = this.size) {
     const needed = this.needs(this.k);
     return needed.width <= width + 1 && needed.height <= height + 1;

@@ -18,13 +18,21 @@ for (const tab of tabs)
   tab.addEventListener("click", () => {
     page.panel = page.panel === nameOf(tab) ? "" : nameOf(tab);
     redraw();
+    if (page.panel) $("drawer").scrollIntoView({block: "nearest"});
   });
-// On paper there are all steps.
+// On paper there are all steps, and the whole graph after the last one.
+let onScreen = 0; // the step
 addEventListener("beforeprint", () => {
+  onScreen = page.transport.at();
+  page.transport.goTo(page.model.steps.count - 1);
+  page.stage.svg.setAttribute("viewBox", page.stage.whole());
   for (const id of PANELS) $(id).hidden = id !== "transcript";
   writeTranscript(Math.min(page.model.steps.count - 1, 2000));
 });
-addEventListener("afterprint", redraw);
+addEventListener("afterprint", () => {
+  page.stage.svg.removeAttribute("viewBox");
+  page.transport.goTo(onScreen);
+});
 
 export function showDrawer({at, state}) {
   const {panel} = page;

@@ -46,7 +46,9 @@ $("finding").addEventListener("submit", event => {
 document.addEventListener("keydown", (/** @type {any} */ event) => {
   if (event.key === "Escape" && isPresenting()) present(false);
   const by = {PageUp: -1, PageDown: 1}[event.key]; // on a leaf they turn it
-  if (by && !event.defaultPrevented && !event.target.matches("input, select") && turnMember(by)) event.preventDefault();
+  if (!by || event.defaultPrevented || event.target.matches("input, select")) return;
+  if (isPresenting()) page.transport.move(page.transport.at() + by); // as a presenter's remote does
+  if (isPresenting() || turnMember(by)) event.preventDefault();
 });
 
 // Draws what depends on which boxes are open.
@@ -59,7 +61,11 @@ export function drawGraph() {
 }
 
 export function showGraph(moment) {
-  page.stage.show(pictureAt(moment));
+  const picture = pictureAt(moment);
+  // the product forms while the token travels: see .forming in cards.css
+  document.body.classList.toggle("forming", Boolean(picture.travel && picture.backward));
+  document.body.style.setProperty("--travel", `${picture.duration}ms`);
+  page.stage.show(picture);
   shownAt = moment.at;
   const box = boxNow();
   $("unfold").hidden = box < 0;
@@ -94,7 +100,7 @@ function pictureAt({at, state, chains, hidden, nudge}) {
   const result = view.itemOf[graph.root];
   if (nudge) picture.cards.get(result).badge = badge(nudge);
   if (nudge || (lesson && isLast)) picture.focus = [result];
-  return {...picture, duration: Math.min(700, (PACE / +$("speed").value) * 0.6)};
+  return {...picture, duration: (PACE / +$("speed").value) * (picture.backward ? 0.8 : 0.45)};
 }
 
 const part = (kind, text) => [kind, text];
@@ -108,13 +114,13 @@ const badge = ({predicted, actual}) => [
 function isPresenting() {
   return document.body.classList.contains("presenting");
 }
-const mostZoom = () => (isPresenting() ? 2.2 : 1.25);
+const mostZoom = () => (isPresenting() ? 2.5 : 1.25);
 
 // The heights that the graph may have: where all that happens now is in sight, and where only the graph and the
 // buttons are.
 function heights() {
   const free = innerHeight - $("meaning").offsetHeight;
-  if (isPresenting()) return [free - 70];
+  if (isPresenting()) return [free - $("below").offsetHeight - 66];
   if (document.documentElement.clientWidth < 700) return [0.56 * innerHeight];
   const least = Math.max(332, free - 392);
   return [least, Math.max(least, innerHeight - $("bar").offsetHeight - 140)];
@@ -127,9 +133,9 @@ function resize() {
   const room = heights().find(height => height >= least) ?? heights()[0];
   if (room > heights()[0]) $("meaning").hidden = true;
   const k = stage.fitting(mostZoom(), {width: stage.size.width, height: room});
-  const needed = stage.needs(k).height + (presenting ? 0 : 26); // room for notes below the cards
+  const needed = presenting ? room : stage.needs(k).height + 26; // room for notes below the cards
   stage.svg.style.height = `${Math.round(Math.max(210, Math.min(room, needed)))}px`;
-  stage.fit(mostZoom());
+  stage.fit(presenting ? stage.fitting(mostZoom(), {width: stage.size.width, height: room - 60}) : mostZoom());
   const focus = stage.picture?.focus ?? [];
   if (!stage.fits()) stage.lookAt(focus.length ? focus : [stage.cards.keys().next().value]);
 }
@@ -137,15 +143,18 @@ function resize() {
 // The same moment, drawn anew in other room.
 function drawAgain() {
   const {picture} = page.stage;
+  const at = shownAt;
   drawGraph();
   page.stage.show({...picture, travel: false});
   resize();
+  shownAt = at;
 }
 
 function present(on) {
   document.body.classList.toggle("presenting", on);
   press("present", on);
   page.stage.large = on;
+  page.transport.goTo(page.transport.at()); // fewer words
   drawAgain();
 }
 

@@ -72,7 +72,7 @@ $("legend").append(
   ...["input", "parameter", "operation", "result"].map(kind => shape(kind)),
   ...[colour("ink", "data"), colour("gradient", "gradient"), state("later", "dot")],
   ...["now", "given", "picked"].map(kind => state(kind)),
-  ...[colour("ink", "forward"), colour("gradient", "backward")],
+  ...[colour("ink", "forward"), colour("gradient", "backward"), colour("local", "local"), colour("ink", "before")],
   ...(given.graph.boxes.length
     ? [make("span", "key gradient", word("back", "{{legend.back}}")), colour("ink", "limit")]
     : []),
@@ -94,6 +94,15 @@ const ADDED = 4; // the part with an example
 let stop = -1;
 let before = 0; // the step at which it began
 
+// Ahead of the keys of the transport.
+const stepTour = event => {
+  const by = {ArrowLeft: -1, ArrowRight: 1, Escape: TOUR.length}[event.key];
+  if (!TOUR[stop] || !by) return;
+  event.preventDefault();
+  event.stopPropagation();
+  showTour(Math.max(0, stop + by));
+};
+addEventListener("keydown", stepTour, true);
 listen({round: () => showTour(0), tourNext: () => showTour(stop + 1), tourEnd: () => showTour(TOUR.length)});
 
 function showTour(at) {
@@ -102,8 +111,8 @@ function showTour(at) {
   for (const [id] of TOUR) $(id).classList.remove("toured");
   $("tour").hidden = !TOUR[at];
   $("meaning").hidden = !TOUR[at] && page.model.view.focus >= 0;
-  $("round").classList.remove("main");
-  $(TOUR[at] ? "tourNext" : "round").focus({preventScroll: true});
+  if (TOUR[at] || $("tour").contains(document.activeElement))
+    $(TOUR[at] ? "tourNext" : "round").focus({preventScroll: true});
   if (!TOUR[at]) return page.transport.goTo(before);
   const [id, text, step] = TOUR[at];
   $(id).classList.add("toured");
@@ -115,6 +124,13 @@ function showTour(at) {
   page.transport.pause();
   page.transport.goTo(step(page.model.steps));
   besides($(id));
+}
+
+// It ends where the reader goes on alone.
+export function endTour({at}) {
+  if (!TOUR[stop] || at === TOUR[stop][2](page.model.steps)) return;
+  before = at;
+  showTour(TOUR.length);
 }
 
 // Puts the tour where it covers nothing of what it explains: beside it, below it, or above it, and where

@@ -45,8 +45,9 @@ function showEquation({equation, hidden}) {
   const all = [page.model.inMath(equation.node), equation.names, equation.numbers, result];
   const parts = all.filter((part, k) => !k || plain(part) !== plain(all[k - 1]));
   parts.forEach((part, k) => {
-    if (k) $("equation").append(" = ");
-    $("equation").append(written(make(k === parts.length - 1 ? "b" : "span"), part));
+    const isLast = k === parts.length - 1;
+    if (k) $("equation").append(isLast ? ` ${equation.is} ` : " = ");
+    $("equation").append(written(make(isLast ? "b" : "span"), part));
   });
 }
 
@@ -60,15 +61,11 @@ function showChains({step, chains, state, hidden}) {
   const after = i => ["∂", ...model.inMath(i, PRODUCT + 1)];
   const rate = (of, by) => [...after(of), " / ", ...after(by)];
   const sign = text => make("span", "sign", text);
-  const most = chains[0]?.giver < 0 ? 3 : 6;
+  const most = document.body.classList.contains("presenting") ? 2 : chains[0]?.giver < 0 ? 3 : 6;
   const first = chains.find(isTold); // only its factors are named: the others are below it
   const note = text => $("chains").append(withButtons(make("p", "note"), text));
   const afterSeed = model.steps.list.indexOf(step) - model.steps.seedAt;
   if (step.phase === "seed" && !step.pass) note(whyBackwards(model));
-  if (first && !page.mistake && !hidden.size) {
-    if (afterSeed === 1) note(whatIsLocal(model, first));
-    if (afterSeed === 2) note(whyMultiplied(model, first));
-  }
   for (const chain of chains.slice(0, most)) {
     const isHidden = hidden.has(chain.node);
     const use = chain.use ? make("small", "", ` ${chain.use}`) : "";
@@ -88,6 +85,10 @@ function showChains({step, chains, state, hidden}) {
     $("chains").append(row);
   }
   if (chains.length > most) note(filled("{{list.rest}}", {n: chains.length - most}));
+  if (first && !page.mistake && !hidden.size) {
+    if (afterSeed === 1) note(whatIsLocal(model, first));
+    if (afterSeed === 2) note(whyMultiplied(model, first));
+  }
   if (step.phase === "end" && !page.lesson) {
     note("{{why.added}}");
     note(whatFor(model));

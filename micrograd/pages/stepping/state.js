@@ -180,7 +180,7 @@ export function turn(leaf, steps) {
 }
 
 // The size of one turn: about a hundredth of a typical size of the leaf.
-function unit(leaf) {
+export function unit(leaf) {
   const size = Math.abs(page.model.initial.get(leaf));
   const isUsual = (size > 0.1 && size < 1) || !size || !Number.isFinite(size);
   return 10 ** (Math.floor(Math.log10(isUsual ? 1 : size)) - 1);
@@ -188,5 +188,7 @@ function unit(leaf) {
 
 export function pick(leaf) {
   page.picked = page.model.first = leaf; // the sentences speak of it
-  if (leaf >= 0) page.delta = page.model.delta = unit(leaf) / 10;
+  if (leaf < 0) return;
+  page.delta = 2 * unit(leaf); // far enough to see the curve bend
+  page.model.delta = unit(leaf) / 10;
 }

@@ -1,11 +1,12 @@
 // What the reader tries: turn and nudge a leaf, take a step down the gradient.
 
 import {TURNS} from "../shared/cards.js";
-import {$, bar, listen, make, press, strong} from "../shared/elements.js";
-import {counted, inFormula, number, numberFrom, shareOf, signed, typed} from "../shared/numbers.js";
+import {$, listen, make, press, strong} from "../shared/elements.js";
+import {counted, inFormula, number, numberFrom, signed, typed} from "../shared/numbers.js";
 import {listenToRate, showRate} from "../shared/rate.js";
 import {filled} from "../shared/texts.js";
 import {showFormula, withButtons} from "./meaning.js";
+import {moveAt} from "./slope.js";
 import {compute, page, past, pick, recompute, redraw, setLeaf, turn} from "./state.js";
 import {firstFew, movingKind, waiting} from "./words.js";
 
@@ -89,33 +90,40 @@ function setNudging(nudging, delta = page.delta) {
   redraw();
 }
 
+// On the curve the pointer moves the point.
+const drag = event => event.buttons && setNudging(true, moveAt(event));
+for (const name of ["pointerdown", "pointermove"]) $("slope").addEventListener(name, drag);
+
+// Whether the gradient of the chosen leaf is known at this step.
+export function isKnownAt(at, state, hidden) {
+  const {model, picked} = page;
+  const {seedAt} = model.steps;
+  return at >= seedAt && state.seeded[picked] && !waiting(model, picked, state) && !hidden.has(picked);
+}
+
 // The move of the result that the gradient predicts, beside the actual one.
-export function nudgeAt(at, state) {
+export function nudgeAt(state, isComplete) {
   const {model, nudging, picked, delta} = page;
   const {graph, steps, numbers} = model;
   if (!nudging || picked < 0 || !delta) return null;
-  const complete = at >= steps.seedAt && state.seeded[picked] && !waiting(model, picked, state);
   const to = graph.forward(new Map(numbers).set(picked, numbers.get(picked) + delta));
   const actual = state.known[graph.root] ? to[graph.root] - steps.d[graph.root] : NaN;
-  return {to, predicted: complete ? state.g[picked] * delta : NaN, actual, complete};
+  return {to, predicted: isComplete ? state.g[picked] * delta : NaN, actual};
 }
 
-export function showNudge({state, nudge}) {
+export function showNudge({state, isComplete, nudge}) {
   const {model, picked, delta} = page;
   press("nudge", page.nudging);
   $("nudged").hidden = !nudge;
   if (!nudge) return;
-  const {predicted, actual, complete} = nudge;
-  const longest = Math.max(Math.abs(predicted) || 0, Math.abs(actual) || 0);
+  const {predicted, actual} = nudge;
   const verdict = number(predicted) === number(actual) ? "{{nudge.does}}" : "{{nudge.nearly}}";
-  const says = complete ? `{{nudge.says}} ${verdict}` : "{{nudge.unknown}}";
+  const says = isComplete ? `{{nudge.says}} ${verdict}` : "{{nudge.unknown}}";
   const [leaf, result] = [picked, model.graph.root].map(model.name);
   const [value, gradient] = [model.numbers.get(picked), state.g[picked]].map(number);
-  const values = {leaf, value, result, gradient, move: signed(delta), size: inFormula(delta)};
-  const words = filled(`${says} {{nudge.only}}`, values);
-  const line = (name, x, kind) => bar(name, shareOf(x, longest), signed(x), kind);
-  const bars = [line("{{nudge.predicted}}", predicted, "gradient"), line("{{nudge.actual}}", actual, "ink")];
-  $("nudged").replaceChildren(...bars, make("p", "", words));
+  const moves = {move: signed(delta), size: inFormula(delta), predicted: signed(predicted), actual: signed(actual)};
+  const values = {leaf, value, result, gradient, ...moves, gap: number(Math.abs(actual - predicted))};
+  $("nudged").replaceChildren(make("p", "", filled(`${says} {{nudge.only}}`, values)));
 }
 
 // ---- One step down the gradient

@@ -6,7 +6,7 @@
 
 import {formulaOf, localInMath, plain} from "../shared/formula.js";
 import {WORDS} from "../shared/glossary.js";
-import {counted, inFormula, number} from "../shared/numbers.js";
+import {added, counted, inBrackets, inFormula, number} from "../shared/numbers.js";
 import {chainTexts} from "../shared/picture.js";
 import {filled} from "../shared/texts.js";
 
@@ -16,7 +16,9 @@ const USES = ["{{chain.use.1}}", "{{chain.use.2}}", "{{chain.use.3}}"];
 // A node's name or number as pieces of formula.js.
 export const callName = model => (j, rank) =>
   model.kinds[j] === "c" && !(j in model.labels) ? callNumber(model)(j, rank) : model.inMath(j, rank);
-const callNumber = model => (j, rank) => [rank > 0 ? inFormula(model.steps.d[j]) : number(model.steps.d[j])];
+const callNumber =
+  (model, told = number) =>
+  (j, rank) => [rank > 0 ? inBrackets(told(model.steps.d[j])) : told(model.steps.d[j])];
 
 // "a, b and c", or of more than `most`: "a, b, c and 5 more".
 export function firstFew(texts, most = 4) {
@@ -70,11 +72,16 @@ export function told(model, at) {
     const operands = firstFew([...new Set(graph.operands(i).map(o => named(model, o)))]);
     found.sentence = filled("{{say.forward}}", {name: model.name(i), operands});
     if (!graph.isKnown(i)) found.sentence += " {{say.forward.own}}";
+    const numbers = [...graph.operands(i), i].map(j => steps.d[j]);
+    const isSum = graph.rule(i).op === "+";
+    const {texts, is} = isSum ? added(numbers.slice(0, -1), numbers.at(-1)) : {texts: numbers.map(number), is: "="};
+    const called = callNumber(model, x => texts[numbers.indexOf(x)] ?? number(x));
     found.equation = {
       node: i,
       names: formulaOf(graph, i, {stop: j => !model.isFormula(j), called: callName(model)}),
-      numbers: formulaOf(graph, i, {stop: () => true, called: callNumber(model)}),
-      result: number(steps.d[i]),
+      numbers: formulaOf(graph, i, {stop: () => true, called}),
+      is,
+      result: texts.at(-1),
     };
   } else if (step.phase === "forward") {
     const n = item.outputs.length,
@@ -181,7 +188,8 @@ export function sumOf(model, chain, state) {
     isAdded = mistake !== "assign" && (!first || before !== 0),
     more = waiting(model, node, state);
   const single = more ? "{{sum.far}}" : "{{sum.first}}",
-    numbers = {before: number(before), share: inFormula(share), after: number(after)};
+    {texts, is} = isAdded ? added([before, share], after) : {texts: [before, share, after].map(number), is: "="},
+    numbers = {before: texts[0], share: inBrackets(texts[1]), after: texts[2], is};
   const sum = filled(isLost ? "{{sum.lost}}" : isAdded ? "{{sum.added}}" : single, numbers);
   const n = model.users[node].length;
   const whole = n === 1 ? "{{sum.once}}" : n === 2 ? "{sum}" : "{{sum.of}}";
@@ -201,7 +209,8 @@ export function localRule({graph, inMath, kinds, steps}, {giver, edge}) {
   return localInMath(graph.rule(giver).shares[edge], called);
 }
 
-export const whyBackwards = ({leaves}) => filled("{{why.backwards}}", {n: counted(leaves.length)});
+export const whyBackwards = ({leaves, name, graph}) =>
+  filled("{{why.backwards}}", {n: counted(leaves.length), result: name(graph.root)});
 
 export const whatIsLocal = ({name}, {node, giver}) => filled("{{why.local}}", {x: name(node), y: name(giver)});
 
@@ -233,7 +242,8 @@ export function asText(model, at, {phase, sentence, equation, chains, state} = t
   return parts.join(" ");
 }
 
-function equationText(model, {node, names, numbers, result}) {
-  const parts = [plain(model.inMath(node)), plain(names), plain(numbers), result];
-  return `${parts.filter((part, k) => part !== parts[k - 1]).join(" = ")}.`;
+function equationText(model, {node, names, numbers, is, result}) {
+  const parts = [plain(model.inMath(node)), plain(names), plain(numbers)];
+  const before = parts.filter((part, k) => part !== parts[k - 1]).join(" = ");
+  return `${before}${result === parts.at(-1) ? "" : ` ${is} ${result}`}.`;
 }

@@ -1,0 +1,92 @@
+// The result against the chosen leaf: a curve, the point of now, and the tangent, whose slope is the gradient. A nudge
+// moves the point; what is left between curve and tangent is the error of the prediction.
+
+import {$, make} from "../shared/elements.js";
+import {number, round} from "../shared/numbers.js";
+import {filled} from "../shared/texts.js";
+import {page, unit} from "./state.js";
+
+const [WIDTH, HEIGHT] = [230, 150];
+const BOX = {left: 50, right: WIDTH - 10, top: 24, bottom: HEIGHT - 22};
+const SAMPLES = 60;
+/** @type {any} */
+let drawn = {of: null, leaf: -1, reach: 0, points: []}; // the curve changes with the leaves, not with the steps
+
+function curveOf(leaf, reach) {
+  const {right: of, graph, numbers} = page.model;
+  if (drawn.of === of && drawn.leaf === leaf && drawn.reach === reach) return drawn.points;
+  const moved = new Map(numbers);
+  const points = Array.from({length: SAMPLES + 1}, (_, k) => {
+    const x = numbers.get(leaf) + reach * ((2 * k) / SAMPLES - 1);
+    return [x, graph.forward(moved.set(leaf, x))[graph.root]];
+  });
+  drawn = {of, leaf, reach, points};
+  return points;
+}
+
+const inShort = name => (name.length > 6 ? `${name.slice(0, 5)}…` : name);
+
+// How far the curve goes to both sides: eight turns of the knob, or as far as a nudge needs.
+const reachOf = (leaf, delta) => Math.max(8 * unit(leaf), 1.5 * Math.abs(delta));
+
+// Where on the curve the pointer is, as a move of the leaf: a tenth of a turn is the least.
+export function moveAt({clientX}) {
+  const {picked, delta} = page;
+  const {left, width} = $("slope").getBoundingClientRect();
+  const share = (((clientX - left) / width) * WIDTH - BOX.left) / (BOX.right - BOX.left);
+  const least = unit(picked) / 10;
+  return +(Math.round(((2 * share - 1) * reachOf(picked, delta)) / least) * least).toPrecision(6);
+}
+
+export function showSlope({state, hidden, isComplete, nudge}) {
+  const {model, picked, delta} = page;
+  const {root} = model.graph;
+  const isKnown = state.known[root] && !hidden.has(root);
+  const [x, y, slope] = [model.numbers.get(picked), state.d[root], isComplete ? state.g[picked] : NaN];
+  const isSloped = Number.isFinite(slope);
+  const [leaf, result] = [picked, root].map(i => model.name(i) ?? "");
+  const plot = $("slope");
+  plot.toggleAttribute("hidden", picked < 0 || Boolean(model.fixed[picked]));
+  const said = {leaf, result, x: number(x), y: number(y), slope: isComplete ? number(slope) : "·"};
+  const isWrong = model.wrong.some(([i]) => i === picked); // a mistake: then it is no slope
+  const tangent = isWrong ? "{{slope.curve}} {{slope.beside}}" : "{{slope.curve}} {{slope.tangent}}";
+  const about = !isKnown ? "{{slope.later}}" : isComplete ? tangent : "{{slope.curve}}";
+  plot.setAttribute("aria-label", filled(about, said));
+  const {left, right, top, bottom} = BOX;
+  const text = (className, x, y, content, anchor = "start") =>
+    make("text", {class: className, x, y, "text-anchor": anchor}, content);
+  const names = [
+    text("name", left - 6, top - 8, inShort(result), "end"),
+    text("name", right, bottom + 16, inShort(leaf), "end"),
+  ];
+  plot.replaceChildren(make("path", {class: "axis", d: `M${left} ${top}V${bottom}H${right}`}), ...names);
+  if (!isKnown) plot.append(text("word", (left + right) / 2, (top + bottom) / 2, filled(about, said), "middle"));
+  if (!isKnown || !Number.isFinite(y)) return;
+
+  const reach = reachOf(picked, nudge ? delta : 0);
+  const points = curveOf(picked, reach).filter(point => Number.isFinite(point[1]));
+  const ends = nudge && isSloped ? [y + nudge.predicted, y + nudge.actual] : [];
+  const heights = [y, ...points.map(point => point[1]), ...ends].filter(Number.isFinite);
+  const [low, high] = [Math.min(...heights), Math.max(...heights)];
+  const room = 0.12 * (high - low) || 0.1 * Math.abs(y) || 1; // a constant, too, is in the middle
+  const across = at => round(left + ((at - x + reach) / (2 * reach)) * (right - left));
+  const height = at => bottom - ((at - low + room) / (high - low + 2 * room)) * (bottom - top);
+  const up = at => round(Math.max(-9999, Math.min(9999, height(at)))) || 0; // also of a tangent that is nearly upright
+  const line = (className, ...places) =>
+    make("path", {class: className, d: `M${places.map(([a, b]) => `${across(a)} ${up(b)}`).join("L")}`});
+  const dot = (className, a, b, r = 4) => make("circle", {class: className, cx: across(a), cy: up(b), r});
+  const frame = {x: 0, y: top, width: right, height: bottom - top};
+  const inside = make("svg", {...frame, viewBox: Object.values(frame).join(" ")}, line("curve", ...points));
+  const [corner, anchor] = slope < 0 ? [right, "end"] : [left + 12, "start"]; // where the tangent leaves most room
+  plot.append(
+    make("path", {class: "guide", d: `M${left} ${up(y)}H${across(x)}V${bottom}`}),
+    text("word", left - 6, up(y) + 4, said.y, "end"),
+    text("word", across(x), bottom + 16, said.x, "middle"),
+    text("gradient", corner, top - 8, filled(isComplete && isWrong ? "{{slope.wrong}}" : "{{slope.is}}", said), anchor),
+  );
+  if (isSloped) inside.append(line("tangent", ...[-reach, reach].map(move => [x + move, y + slope * move])));
+  plot.append(inside, dot("point", x, y, 5));
+  if (!nudge || !Number.isFinite(nudge.actual)) return;
+  if (isSloped) plot.append(line("gap", ...ends.map(end => [x + delta, end])), dot("predicted", x + delta, ends[0]));
+  plot.append(dot("moved", x + delta, y + nudge.actual));
+}

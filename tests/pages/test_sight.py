@@ -1,0 +1,134 @@
+"""What the stepping page shows can be read: at every step, at four sizes, also on a slide."""
+
+import random
+
+import numpy as np
+import pytest
+from page_programs import neuron
+
+from micrograd import MLP, Value, explain, values
+from micrograd.losses import cross_entropy
+
+SIZES = {390: 844, 960: 760, 1280: 800, 1920: 1080}  # a phone, a notebook, a laptop, a projector
+
+
+def products():
+    a, b, c, f = map(Value, (2.0, -3.0, 10.0, -2.0))
+    L = (a * b + c) * f
+    return L, locals()
+
+
+def four_points():
+    random.seed(1337)
+    n = MLP(3, [4, 4, 1])
+    xs = [[2.0, 3.0, -1.0], [3.0, -1.0, 0.5], [0.5, 1.0, 1.0], [1.0, 1.0, -1.0]]
+    ys = [1.0, -1.0, -1.0, 1.0]
+    loss = sum((n(x) - y) ** 2 for x, y in zip(xs, ys, strict=True))
+    return loss, locals()
+
+
+def softmax():
+    z = [Value(0.5), Value(-1.0), Value(2.0)]
+    loss = cross_entropy(z, 0)
+    return loss, locals()
+
+
+def twice():
+    x = Value(3.0)
+    return x * x, locals()
+
+
+def deep():
+    x = y = Value(0.5)
+    for k in range(12):
+        y = (y * 1.1 + 0.1).tanh() if k % 2 else y.sin()
+    return y, locals()
+
+
+def arrays():
+    dice = np.random.default_rng(0)
+    X, W = values(dice.normal(size=(4, 3))), values(dice.normal(size=(3, 2)))
+    h = (X @ W).tanh()
+    return (h * h).mean(), locals()
+
+
+PROGRAMS = [products, neuron, four_points, softmax, twice, deep, arrays]
+
+# What cannot be read at the step that is shown: labels that are cut, or over a card or another
+# label; letters of less than 11 pixels, or pressed together; words of a slide without room.
+UNREADABLE = """() => {
+  const box = element => element.getBoundingClientRect();
+  const over = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1.5
+    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1.5;
+  const isInside = (a, b) => a.left > b.left - 1 && a.right < b.right + 1
+    && a.top > b.top - 1 && a.bottom < b.bottom + 1;
+  const found = [], cards = [...document.querySelectorAll("#graph .outline")].map(box);
+  const plates = [...document.querySelectorAll("#graph .plate")];
+  for (const plate of plates) {
+    const own = box(plate), say = what => found.push(`${what}: ${plate.parentNode.textContent}`);
+    if (!isInside(own, box($("graph")))) say("cut");
+    if (cards.some(card => over(card, own))) say("over a card");
+    if (plates.some(other => other !== plate && over(box(other), own))) say("over a label");
+  }
+  const letters = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (letters.nextNode()) {
+    const {parentElement: element, data} = letters.currentNode;
+    if (!data.trim() || !element.checkVisibility() || element.closest("sub, sup, script")) continue;
+    const matrix = element.getScreenCTM?.();
+    const zoom = matrix ? Math.hypot(matrix.a, matrix.b) : 1;
+    const size = zoom * parseFloat(getComputedStyle(element).fontSize);
+    if (size < 10.9) found.push(`${size} pixels: ${data}`);
+    const room = +element.getAttribute("textLength");
+    element.removeAttribute("textLength");
+    if (room && room < 0.55 * element.getComputedTextLength()) found.push(`pressed: ${data}`);
+    if (room) element.setAttribute("textLength", room);
+  }
+  if (document.body.matches(".presenting")) {
+    const {scrollHeight, scrollWidth, clientHeight, clientWidth} = $("said");
+    if (scrollHeight > clientHeight + 2) found.push("slide: a line is cut");
+    if (scrollWidth > clientWidth + 2) found.push("slide: a word is cut");
+    if (document.documentElement.scrollHeight > innerHeight) found.push("slide: too high");
+  }
+  return found;
+}"""
+
+
+def unreadable(page, steps):
+    """What cannot be read at some of the steps, the first two backward and the last included."""
+    count, seed = page.evaluate("[page.model.steps.count, page.model.steps.seedAt]")
+    some = {0, seed + 1, seed + 2, count - 1, *range(seed, count, max(1, (count - seed) // steps))}
+    found = {}
+    for at in sorted(some & set(range(count))):
+        page.evaluate("at => page.transport.goTo(at)", at)
+        if problems := page.evaluate(UNREADABLE):
+            found[at] = problems
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+@pytest.mark.parametrize("width", SIZES)
+def test_every_word_can_be_read_at_every_step_and_on_a_slide(opened, tmp_path, program, width):
+    root, names = program()
+    explain(root, names=names).save(tmp_path / "page.html")
+    look = {"width": width, "height": SIZES[width], "reduced_motion": "reduce"}
+    with opened(tmp_path / "page.html", **look) as page:
+        assert unreadable(page, 3) == {}
+        page.get_by_role("button", name="Nudge").click()
+        assert page.evaluate(UNREADABLE) == []
+        for tab in ("Mistakes", "Table", "All steps as text", "Paths", "Code"):
+            page.evaluate("scrollTo(0, 0)")  # what a button opens is in sight
+            button = page.get_by_role("button", name=tab, exact=True)
+            button.evaluate("button => button.click()")
+            panel = page.locator("#" + button.get_attribute("aria-controls")).bounding_box()
+            seen = min(panel["y"] + panel["height"], SIZES[width]) - panel["y"]
+            assert panel["y"] > 0
+            assert seen >= min(panel["height"], 100)
+        page.get_by_role("button", name="Present").click()
+        assert unreadable(page, 3) == {}
+        page.keyboard.press("Home")
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("PageDown")  # as a presenter's remote does
+        assert page.locator("#count").inner_text().startswith("2 of")
+        page.keyboard.press("PageUp")
+        assert page.locator("#count").inner_text().startswith("1 of")
