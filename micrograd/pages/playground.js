@@ -22,21 +22,28 @@ import {MEANING} from "./learning/words.js";
 // ---- The address
 
 function keepLink() {
-  const {training, sizes, activations, byHand, examples, names} = experiment;
+  const {training, sizes, activations, byHand, examples, names, inputs, isRegression, given} = experiment;
   const shape = isFixed ? {} : {sizes, activation: activations[0]};
   const weights = training.p.length <= 1500 && training.p;
-  const own = {points: byHand && examples, names: names !== data.names && names};
+  const {length} = examples,
+    isShort = byHand && length <= 400 && length * inputs.length <= 1600;
+  const own = {
+    points: isShort && examples,
+    isRegression,
+    names: names !== given.names && names,
+    inputs: inputs !== given.inputs && inputs,
+  };
   writeAddress(() => asAddress({settings, step: training.steps, ...shape, weights, ...own}));
 }
 function begin(link) {
   const known = {
     data: experiment.shapes,
-    loss: data.losses.map(l => l.name),
+    loss: Object.values(data.losses).flatMap(list => list.map(l => l.name)),
     optimizer: Object.keys(OPTIMIZERS),
     activation: Object.keys(data.pieces).filter(n => n !== "weighted"),
   };
   attention.chosen = isFixed ? {kind: "table", table: true} : {}; // without a network to press
-  experiment.begin(fromAddress(link, known, experiment.classes), !!link);
+  experiment.begin(fromAddress(link, known, experiment.given, isFixed), !!link);
 }
 
 // ---- The parts of the page

@@ -30,7 +30,7 @@ function set(name, value, then = () => {}) {
 
 /** Brings the controls to the present state. */
 export function showControls() {
-  const {hidden, activations, tested, loss, outputs, isCurve} = experiment,
+  const {hidden, activations, tested, loss, losses, outputs, isRegression, hasPlane} = experiment,
     isYours = settings.data === "yours";
   const distance = r => Math.abs(Math.log(r / settings.rate));
   showRate(settings.rate);
@@ -41,9 +41,14 @@ export function showControls() {
   selectNumber("decay", settings.decay, String(settings.decay));
   selectNumber("batch", settings.batch, filled("{{playground.batch.some}}", {n: settings.batch}));
   $("optimizer").value = settings.optimizer;
+  $("loss-name").replaceChildren(...losses.map(({name}) => new Option(LOSSES[name] ?? name, name)));
   $("loss-name").value = loss.name;
-  $("loss-name").disabled = isCurve;
-  for (const id of ["brush", "accuracy-figure"]) $(id).hidden = isCurve;
+  $("loss-name").disabled = losses.length < 2;
+  for (const id of ["accuracy-figure", "per-class"]) $(id).hidden = isRegression;
+  for (const id of ["boundary", "hint"]) $(id).hidden = !hasPlane;
+  $("brush").hidden = isRegression || !hasPlane;
+  $("add").hidden = !hasPlane;
+  $("table").hidden = hasPlane;
   for (const id of ["noise", "size", "share"]) {
     $(id).value = settings[id];
     $(id).parentNode.querySelector("output").textContent =
@@ -61,7 +66,7 @@ export function showControls() {
     $("activation-field").hidden = !hidden.length;
     if (hidden.length) $("activation").value = activations[0];
   }
-  drawLegend($("legend"), isCurve ? [] : experiment.names, {
+  drawLegend($("legend"), isRegression ? [] : experiment.names, {
     threshold: outputs === 1 ? loss.threshold : null,
     hollow: tested.length ? "{{plane.test}}" : "",
   });
@@ -83,7 +88,6 @@ export function turnRate(up) {
 
 const options = names => names.map(name => new Option(name, name));
 $("optimizer").append(...options(Object.keys(OPTIMIZERS)));
-$("loss-name").append(...data.losses.map(({name}) => new Option(LOSSES[name] ?? name, name)));
 $("activation").append(...options(Object.keys(data.pieces).filter(name => name !== "weighted")));
 const penalty = x => (x === 0 ? "{{rate.none}}" : String(x));
 $("decay").append(...PENALTIES.map(x => new Option(penalty(x), String(x))));

@@ -5,7 +5,7 @@ import {geometry} from "./pictures.js";
 import {addPoint, ask, choose, deletePoint, experiment, showAgain, withPoint} from "./state.js";
 
 function movePoint(point, x, y) {
-  Object.assign(experiment, {examples: withPoint(point, {x, y}), byHand: true});
+  Object.assign(experiment, {examples: withPoint(point, {numbers: [x, y]}), byHand: true});
   experiment.note();
   ask();
 }
@@ -19,7 +19,7 @@ const place = event => {
 };
 const nearest = (left, top, reach) => {
   const {across, up} = geometry();
-  const distances = experiment.examples.map(({x, y}) => Math.hypot(across(x) - left, up(y) - top));
+  const distances = experiment.examples.map(({numbers: [x, y]}) => Math.hypot(across(x) - left, up(y) - top));
   return distances.indexOf(Math.min(...distances.filter(distance => distance < reach)));
 };
 

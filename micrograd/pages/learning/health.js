@@ -13,7 +13,7 @@ const NAMED = 3;
 // A sentence, or "". `layers` and `activations` are those of the network; `outputs` has the outputs of all neurons
 // for each point, layer by layer; `losses` is the curve; `name(layer, index)` is that of a neuron.
 export function findingOf({points, layers, activations, outputs, losses, name}) {
-  const most = Math.max(...points.flatMap(({x, y}) => [Math.abs(x), Math.abs(y)]));
+  const most = Math.max(...points.flatMap(({numbers}) => numbers.map(Math.abs)));
   if (most > LARGE) return filled("{{train.found.inputs}}", {x: number(most)});
   const neurons = layers.flatMap((all, k) => all.map((_, i) => [k + 1, i]));
   const hidden = [...neurons.keys()].filter(k => neurons[k][0] < layers.length);

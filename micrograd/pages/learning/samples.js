@@ -30,7 +30,9 @@ export const SHAPES = {
 };
 export const ONLY_TWO = ["moons", "xor"]; // shapes of two classes
 
-// Examples {x, y, label}.
+export const asKept = x => Math.round(x * 1e4) / 1e4; // as an address keeps it
+
+// Examples {numbers, label}.
 export function samples({shape, size, noise, seed, classes}) {
   const random = new Random(seed),
     examples = [],
@@ -41,9 +43,8 @@ export function samples({shape, size, noise, seed, classes}) {
     for (let i = 0; i < count; i++) {
       const along = shape === "circles" ? i / count : i / Math.max(1, count - 1);
       const [x, y] = SHAPES[shape](label, along, random, classes);
-      examples.push({x: x + across * random.normal(), y: y + noise * random.normal(), label});
+      examples.push({numbers: [x + across * random.normal(), y + noise * random.normal()], label});
     }
   }
-  const short = x => Math.round(x * 1e4) / 1e4; // as an address keeps it
-  return random.shuffled(examples).map(({x, y, label}) => ({x: short(x), y: short(y), label}));
+  return random.shuffled(examples).map(({numbers, label}) => ({numbers: numbers.map(asKept), label}));
 }

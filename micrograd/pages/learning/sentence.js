@@ -7,10 +7,10 @@ import {findingOf} from "./health.js";
 import {experiment} from "./state.js";
 
 export function say() {
-  const {curves, training, examples, isCurve} = experiment,
+  const {curves, training, examples, isCurve, isRegression} = experiment,
     share = curves.accuracy.at(-1);
   const now = {n: training.steps, loss: decimals(curves.loss.at(-1)), share: percent(share)};
-  const figures = filled(isCurve ? "{{train.figures.curve}}" : "{{train.figures}}", now);
+  const figures = filled(isRegression ? "{{train.figures.curve}}" : "{{train.figures}}", now);
   write($("figures"), share === null ? [] : [[figures]]);
   const finding = whatIsWrong();
   write($("said"), [...whatNow(), ...(finding ? [[` ${finding}`, "wrong"]] : [])]);
@@ -42,13 +42,13 @@ function whatIsWrong() {
   const {trouble, training, trained: points, curves, model, activations} = experiment;
   if (trouble || !training.steps || curves.accuracy.at(-1) === 1) return "";
   const layers = model.layers,
-    outputs = layers.length ? points.map(({x, y}) => outputsAt(training, x, y, layers.flat().length)) : [];
+    outputs = layers.length ? points.map(({numbers}) => outputsAt(training, numbers, layers.flat().length)) : [];
   const name = (layer, index) => experiment.neuronName(layer, index);
   return findingOf({points, layers, activations, outputs, losses: curves.loss, name});
 }
-function outputsAt({program, p}, x, y, n) {
+function outputsAt({program, p}, numbers, n) {
   const out = new Float64Array(n);
-  program.look(p, x, y, out);
+  program.look(p, numbers, out);
   return out;
 }
 
