@@ -7,7 +7,7 @@ import {listenToKeys} from "./shared/keys.js";
 import {drawArithmetic, forgetArithmetic} from "./learning/arithmetic.js";
 import {readTheme, redrawnWhenNeeded} from "./learning/canvas.js";
 import {drawChoices} from "./learning/choices.js";
-import {showControls, turnRate} from "./learning/controls.js";
+import {STOPS, showControls, turnRate} from "./learning/controls.js";
 import {drawDetails} from "./learning/details.js";
 import "./learning/hand.js";
 import {leaveLesson} from "./learning/lessons.js";
@@ -40,6 +40,7 @@ function begin(link) {
     data: experiment.shapes,
     loss: Object.values(data.losses).flatMap(list => list.map(l => l.name)),
     optimizer: Object.keys(OPTIMIZERS),
+    stop: STOPS,
     activation: Object.keys(data.pieces).filter(n => n !== "weighted"),
   };
   attention.chosen = isFixed ? {kind: "table", table: true} : {}; // without a network to press

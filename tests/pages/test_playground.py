@@ -706,6 +706,58 @@ def test_a_table_of_ones_own_is_learned_from(ready, opened, tmp_path):
     assert after == pytest.approx(expected, rel=1e-9)
 
 
+def test_points_follow_a_formula(ready, opened):
+    with opened(ready) as page:
+        page.fill("#noise", "0")
+        page.click("[data-shape=formula]")
+        for text, is_one in (
+            ("above sin(3x)", lambda x, y: y > math.sin(3 * x)),
+            ("x1² + x₂^2 < 1", lambda x, y: x * x + y * y < 1),
+            ("2 (x - y)/exp(-x) > .5", lambda x, y: 2 * (x - y) * math.exp(x) > 0.5),
+            ("-x**2 < y - 1", lambda x, y: -(x**2) < y - 1),
+        ):
+            page.fill("#formula", text)
+            page.keyboard.press("Enter")
+            drawn(page)
+            points = page.evaluate("page.state().examples")
+            assert len(points) == 100
+            assert all(p["label"] == is_one(*p["numbers"]) for p in points)
+        for text in ("y", "y > ", "y > alert(1)", "y > a", "y > 3)", "x = y", "constructor > 1"):
+            page.fill("#formula", text)
+            page.keyboard.press("Enter")
+            assert f"got {text}: use x" in page.inner_text("#refusedFormula")
+        assert page.evaluate("page.state().examples") == points
+        page.fill("#formula", "y = sqrt(x)")  # a number to predict, where there is one
+        page.keyboard.press("Enter")
+        drawn(page)
+        assert page.inner_text("#refusedFormula") == ""
+        assert page.evaluate("page.state().sizes") == [1, 8, 8, 1]
+        for x, y in (p["numbers"] for p in page.evaluate("page.state().examples")):
+            assert y == pytest.approx(math.sqrt(x), abs=1e-3)
+        with opened(ready, hash=page.evaluate("location.hash")) as again:
+            assert again.evaluate("page.numbers()") == page.evaluate("page.numbers()")
+
+
+def test_training_stops_when_it_is_good_enough(ready, opened):
+    with opened(ready) as page:
+        page.select_option("#stop", "accuracy 0.95")
+        page.click("#train")
+        until(page, "!document.querySelector('#train').ariaPressed.includes('true')")
+        assert "Good enough" in page.inner_text("#said")
+        assert page.evaluate("page.state().curves.accuracy.at(-1)") >= 0.95
+        examples, scores = page.evaluate("page.state().examples"), []
+        told = re.findall(r"([01])\s([\d.]+)%", page.inner_text("#per-class"))
+        p = page.evaluate("page.numbers()")
+    model = MLP(2, [8, 8, 1], activation="tanh")
+    for parameter, number in zip(model.parameters(), p, strict=True):
+        parameter.data = number
+    for k in (0, 1):
+        own = [e for e in examples if e["label"] == k and not e["test"]]
+        right = sum((model(e["numbers"]).data > 0) == k for e in own)
+        scores.append((str(k), pytest.approx(100 * right / len(own), abs=0.1)))
+    assert [(k, float(share)) for k, share in told] == scores
+
+
 def test_data_noise_size_and_split_can_be_chosen(ready, opened):
     with opened(ready) as page:
         for shape in ("circles", "spirals", "xor", "moons"):

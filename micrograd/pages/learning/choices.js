@@ -20,7 +20,7 @@ function shapeButton(shape) {
   const small = make("canvas", {width: 96, height: 72});
   const context = small.getContext("2d");
   const own = () => data.examples.map(([x, y, ...rest]) => ({numbers: [x, y], label: rest.at(-1)}));
-  const points = shape === "yours" ? own() : samples({shape, size: 60, noise: 0.02, seed: 1, classes});
+  const points = shape === "yours" ? own() : samples({...settings, shape, size: 60, noise: 0.02, seed: 1, classes});
   const {low, high} = aroundPoints(points, 4 / 3, shape === "curve");
   for (const {
     numbers: [x, y],

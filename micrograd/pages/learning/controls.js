@@ -7,11 +7,13 @@ import {listenToRate, showRate} from "../shared/rate.js";
 import {filled} from "../shared/texts.js";
 import {OPTIMIZERS} from "./optimizers.js";
 import {drawLegend} from "./plane.js";
+import {formulaFrom} from "./typed.js";
 import {change, data, experiment, isFixed, settings} from "./state.js";
 
 const RATES = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1, 3, 10];
 const PENALTIES = [0, 0.0001, 0.001, 0.01, 0.03, 0.1, 0.3];
 const MOST_LAYERS = 5;
+export const STOPS = ["", "loss 0.1", "loss 0.01", "accuracy 0.95", "accuracy 1"];
 const LOSSES = {
   // as playground.py calls them, and an address
   "cross-entropy": "{{loss.cross}}",
@@ -28,9 +30,10 @@ function set(name, value, then = () => {}) {
     });
 }
 
+let shownFormula = "";
 /** Brings the controls to the present state. */
 export function showControls() {
-  const {hidden, activations, tested, loss, losses, outputs, isRegression, hasPlane} = experiment,
+  const {hidden, activations, tested, loss, losses, outputs, isRegression, hasPlane, byHand} = experiment,
     isYours = settings.data === "yours";
   const distance = r => Math.abs(Math.log(r / settings.rate));
   showRate(settings.rate);
@@ -45,6 +48,10 @@ export function showControls() {
   $("loss-name").value = loss.name;
   $("loss-name").disabled = losses.length < 2;
   for (const id of ["accuracy-figure", "per-class"]) $(id).hidden = isRegression;
+  $("stop").value = settings.stop;
+  $("formula-field").hidden = settings.data !== "formula" || byHand;
+  if (shownFormula !== settings.formula) refuseFormula(""); // else what was refused is still told
+  shownFormula = settings.formula;
   for (const id of ["boundary", "hint"]) $(id).hidden = !hasPlane;
   $("brush").hidden = isRegression || !hasPlane;
   $("add").hidden = !hasPlane;
@@ -92,6 +99,13 @@ $("activation").append(...options(Object.keys(data.pieces).filter(name => name !
 const penalty = x => (x === 0 ? "{{rate.none}}" : String(x));
 $("decay").append(...PENALTIES.map(x => new Option(penalty(x), String(x))));
 
+const stopText = (kind, x) => (kind === "loss" ? `{{term.loss}} ${x}` : filled("{{stop.accuracy}}", {x: 100 * x}));
+$("stop").append(...STOPS.map(text => new Option(text ? stopText(...text.split(" ")) : "{{stop.never}}", text)));
+
+function refuseFormula(text) {
+  $("formula").value = text || settings.formula;
+  $("refusedFormula").textContent = text && filled("{{formula.refused}}", {got: text});
+}
 const setRate = rate => set("rate", rate);
 listenToRate(() => settings.rate, setRate);
 const choices = {
@@ -105,6 +119,13 @@ const choices = {
   optimizer: ({target}) => set("optimizer", target.value),
   decay: ({target}) => set("decay", +target.value),
   "loss-name": ({target}) => set("loss", target.value, () => experiment.useLoss()),
+  stop: ({target}) => set("stop", target.value),
+  formula({target: {value}}) {
+    const found = formulaFrom(value);
+    if (!found || (isFixed && found.isRegression)) return refuseFormula(value);
+    set("formula", value, () => experiment.drawExamples());
+    refuseFormula("");
+  },
   activation: ({target}) => change(() => experiment.bend(target.value)),
 };
 listen(choices, "change");

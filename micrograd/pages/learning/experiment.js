@@ -10,6 +10,7 @@ import {Random} from "./random.js";
 import {ONLY_TWO, SHAPES, samples, asKept} from "./samples.js";
 import {aroundPoints} from "./sight.js";
 import {Training} from "./training.js";
+import {formulaFrom} from "./typed.js";
 
 const ALL = 1e9; // a batch of all points
 export const MOST_INPUTS = 16; // of a neuron, to draw each
@@ -50,6 +51,8 @@ export class Experiment {
       noise: 0.1,
       share: isOwnData ? 0 : 0.2,
       sample: 1,
+      formula: "y > sin(3x)", // of points by a formula
+      stop: "", // when training is good enough, such as "loss 0.1"
       seed: 11,
       rate: given.rate ?? 0.3,
       batch: ALL,
@@ -116,6 +119,11 @@ export class Experiment {
   get trouble() {
     if (!this.trained.length) return "{{train.none}}";
     return Number.isFinite(this.curves.loss.at(-1)) ? "" : "{{train.overflow}}";
+  }
+  get isGoodEnough() {
+    const [kind, least] = this.settings.stop.split(" "),
+      now = this.curves[kind]?.at(-1) ?? NaN;
+    return kind === "accuracy" ? now >= +least : now <= +least;
   }
   get settingsOfStep() {
     return {...this.settings, ...this.data.fixed};
@@ -215,11 +223,12 @@ export class Experiment {
       const points = data.examples.map(row => ({numbers: row.slice(0, -1), label: row.at(-1)})); // not asKept
       return this.take({...given, points: this.divided(points)});
     }
-    const isCurve = settings.data === "curve",
+    const {data: shape, formula} = settings,
+      isCurve = shape === "curve" || (shape === "formula" && formulaFrom(formula)?.isRegression),
       count = isCurve ? 1 : 2;
-    const points = samples({...settings, shape: settings.data, seed: settings.sample, classes: names.length});
+    const points = samples({...settings, shape, seed: settings.sample, classes: names.length});
     const called = inputs.length === count ? inputs : [0, 1].slice(0, count).map(inputName);
-    this.take({points: this.divided(points), names, isRegression: isCurve, inputs: called});
+    this.take({points: this.divided(points), names, isRegression: !!isCurve, inputs: called});
   }
   // Other points; if they have other inputs or classes, the network begins again.
   take({points, names, isRegression, inputs}, byHand = false) {

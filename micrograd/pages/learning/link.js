@@ -3,6 +3,7 @@
 
 import {readAddress} from "../shared/state.js";
 import {numberFrom, unpacked} from "../shared/numbers.js";
+import {formulaFrom} from "./typed.js";
 
 const inRange = (low, high) => text => numberFrom(text, low, high);
 const integer = (low, high) => text => (Number.isInteger(Number(text)) ? numberFrom(text, low, high) : undefined);
@@ -77,6 +78,7 @@ export function fromAddress(hash, choices, given, isFixed) {
     names: text => (text.split("~").length < 2 ? undefined : text.split("~")),
     inputs: text => text.split("~"),
     regression: () => true,
+    formula: text => (formulaFrom(text) ? text : undefined),
   };
   /** @type {any} */
   const found = {};

@@ -1,7 +1,7 @@
 // The pictures of live training: the plane, the curves, and the network with what each neuron sees.
 
 import {$} from "../shared/elements.js";
-import {number} from "../shared/numbers.js";
+import {number, percent} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
 import {ofSign, picture} from "./canvas.js";
 import {showCurve} from "./curves.js";
@@ -117,7 +117,7 @@ function seenBy({layer, index}, surfaces, rows) {
 }
 
 function drawBothCurves() {
-  const {curves, tested} = experiment,
+  const {curves, tested, names} = experiment,
     {steps, loss, testLoss, accuracy, testAccuracy} = curves;
   const show = (id, main, test) => {
     const about = {unit: "{{curve.step}}", now: steps.length - 1, height: 112, both: "{{curve.test}}"};
@@ -125,6 +125,8 @@ function drawBothCurves() {
   };
   show("loss", loss, testLoss);
   show("accuracy", accuracy, testAccuracy);
+  const told = experiment.perClass.map(([right, all], k) => `${names[k]}\u00a0${percent(right / all)}`).filter(Boolean);
+  $("per-class").textContent = `{{playground.kinds}} ${told.join(" · ")}`;
   $("key").hidden = !tested.length;
 }
 

@@ -29,6 +29,7 @@ function write(place, parts) {
 function whatNow() {
   const {trouble, moved, training, isFixed, model} = experiment;
   if (trouble) return [[trouble, "wrong"]];
+  if (training.steps && experiment.isGoodEnough) return [["{{train.good}}"]];
   if (moved) return whatMoved();
   if (training.steps) return [["{{train.rule}}"]];
   const n = training.p.length,

@@ -77,7 +77,7 @@ export const clock = makeClock({
   pace: () => +$("pace").value,
   onTick: count => {
     experiment.step(count);
-    if (experiment.trouble) clock.pause();
+    if (experiment.trouble || experiment.isGoodEnough) clock.pause();
     panels.draw();
   },
   onChange: () => {
