@@ -10,6 +10,7 @@ import {drawChoices} from "./learning/choices.js";
 import {STOPS, showControls, turnRate} from "./learning/controls.js";
 import {drawDetails} from "./learning/details.js";
 import "./learning/hand.js";
+import {STARTS} from "./learning/experiment.js";
 import {leaveLesson} from "./learning/lessons.js";
 import {asAddress, fromAddress} from "./learning/link.js";
 import {OPTIMIZERS} from "./learning/optimizers.js";
@@ -41,6 +42,7 @@ function begin(link) {
     loss: Object.values(data.losses).flatMap(list => list.map(l => l.name)),
     optimizer: Object.keys(OPTIMIZERS),
     stop: STOPS,
+    init: Object.keys(STARTS),
     activation: Object.keys(data.pieces).filter(n => n !== "weighted"),
   };
   attention.chosen = isFixed ? {kind: "table", table: true} : {}; // without a network to press
@@ -53,7 +55,7 @@ $("playback").remove();
 for (const id of ["training", "details", "data-panel", "hint", "more"]) $(id).hidden = false;
 // Without layers there are none to change; Reset goes back to the weights from Python.
 for (const id of ["layers", "activation-field", "shown", "key-lines", "scripts"]) $(id).hidden = isFixed;
-$("seed").parentNode.hidden = isFixed;
+for (const id of ["seed", "init"]) $(id).parentNode.hidden = isFixed;
 if (isFixed) $("network").textContent = "{{net.fixed}}";
 if (isFixed) $("about").textContent = "{{net.fixed.press}}";
 
@@ -61,6 +63,7 @@ function stepOpened(by) {
   attention.chosen.at = Math.max(0, (attention.chosen.at ?? 0) + by);
   ask();
 }
+const scale = () => change(() => experiment.scaleInputs());
 const showLines = hue => () => {
   attention.hue = hue;
   showControls();
@@ -91,6 +94,8 @@ listen({
       settings.sample++;
       experiment.drawExamples();
     }),
+  scale,
+  "scale-now": scale,
   clear: () => setExamples([], undefined),
   add: () => {
     const {low, high} = experiment.view;

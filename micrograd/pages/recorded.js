@@ -98,6 +98,7 @@ function drawNetwork() {
     height: Math.min(Math.max(170, 60 * Math.max(...sizes) + 34), 560),
     number: (layer, i, j) => (known ? own[layer - 1][i][j] : NaN),
     map: (layer, i) => (outputs && layer ? mapImage(layer, i, false) : null),
+    state: () => "",
     below: () => [],
     chosen: pointed || pressed,
   });

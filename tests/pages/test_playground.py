@@ -1104,6 +1104,62 @@ def test_notebooks_show_it_in_a_frame(tmp_path, opened):
 
 
 @pytest.mark.slow
+def test_a_rate_too_large_is_compared_with_a_tenth_of_it(ready, opened):
+    with opened(ready, hash="#loss=squared error&rate=2&optimizer=Adam&share=0&size=20") as page:
+        page.evaluate("page.train(7)")
+        before = page.evaluate("page.numbers()")
+        memory = page.evaluate(
+            "[...page.state().training.memory.m, ...page.state().training.memory.s]"
+        )
+        page.evaluate("page.train(1)")
+        said, after = page.inner_text("#said"), page.evaluate("page.numbers()")
+        told = float(re.search(r"\(0\.2\), the last step would have led to (\S+) instead", said)[1])
+        points = page.evaluate("page.state().examples")
+        assert page.evaluate("page.numbers()") == after
+    model = MLP(2, [8, 8, 1], activation="tanh")
+    optimizer = Adam(model.parameters(), lr=0.2)
+    for p, number in zip(model.parameters(), before, strict=True):
+        p.data = number
+    X, y = [p["numbers"] for p in points], [2 * p["label"] - 1 for p in points]
+
+    def loss():
+        return sum(squared_error(model(x), target) for x, target in zip(X, y, strict=True)) / len(X)
+
+    loss().backward()
+    n = len(before)
+    for p, m, s in zip(model.parameters(), memory[:n], memory[n:], strict=True):
+        m, s = 0.9 * m + 0.1 * p.grad, 0.999 * s + 0.001 * p.grad**2
+        mean, root = m / (1 - 0.9**8), (s / (1 - 0.999**8)) ** 0.5
+        p.data -= optimizer.lr * mean / (root + 1e-8)
+    assert loss().data == pytest.approx(told, rel=1e-2)
+
+
+@pytest.mark.slow
+def test_first_weights_are_drawn_as_asked(ready, opened):
+    spread = {"uniform": [3**-0.5] * 3, "he": [1.0, 0.5, 0.5],
+              "xavier": [0.2**0.5, 8**-0.5, (2 / 9) ** 0.5]}  # fmt: skip
+    with opened(ready) as page:
+        start = page.evaluate("page.numbers()")
+        for name, expected in spread.items():
+            page.select_option("#init", name)
+            rows, found = [], []
+            for seed in range(30):
+                page.fill("#seed", str(seed))
+                page.keyboard.press("Tab")
+                rows.append(page.evaluate("page.numbers()"))
+            layers = [(0, 24, 3), (24, 96, 9), (96, 105, 9)]
+            for begin, end, width in layers:
+                part = np.array(rows)[:, begin:end].reshape(-1, width)
+                assert not part[:, -1].any()  # biases
+                found.append(part[:, :-1].std())
+            assert found == pytest.approx(expected, rel=0.12)
+        page.select_option("#init", "uniform")
+        page.fill("#seed", "11")
+        page.keyboard.press("Tab")
+        assert page.evaluate("page.numbers()") == start
+
+
+@pytest.mark.slow
 def test_the_page_says_why_a_network_does_not_learn(opened, tmp_path):
     random.seed(2)
     model, X, y = MLP(2, [4, 1]), [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
@@ -1119,12 +1175,20 @@ def test_the_page_says_why_a_network_does_not_learn(opened, tmp_path):
         dead = [f"L0.n{i}" for i, some in enumerate(outputs) if not any(some)]
         assert dead
         assert f"Dead hidden neurons: {len(dead)} of 4 ({', '.join(dead)})" in said
+        marked = page.locator(".neuron", has_text="dead").all()
+        assert [tile.get_attribute("title")[:5] for tile in marked] == dead
     far = [[100.0 * a, 150.0 * b] for a, b in X]
     playground(MLP(2, [4, 1], activation="tanh"), far, y).save(tmp_path / "far.html")
     with opened(tmp_path / "far.html") as page:
         assert "inputs" not in page.locator("#said").inner_text()  # before the first step
         page.evaluate("page.train(1)")
         assert "The inputs go up to 150." in page.locator("#said").inner_text()
+        page.locator("#sentence button", has_text="Scale the inputs").click()
+        drawn(page)
+        points = page.evaluate("page.state().examples.map(e => e.numbers)")
+        assert points == [[-1, -1], [-1, 1], [1, -1], [1, 1]]
+        page.evaluate("page.train(1)")
+        assert "inputs" not in page.locator("#said").inner_text()
     playground().save(tmp_path / "moons.html")
     with opened(tmp_path / "moons.html") as page:
         page.evaluate("page.train(50)")

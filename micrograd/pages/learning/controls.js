@@ -55,6 +55,8 @@ export function showControls() {
   for (const id of ["boundary", "hint"]) $(id).hidden = !hasPlane;
   $("brush").hidden = isRegression || !hasPlane;
   $("add").hidden = !hasPlane;
+  $("scale").hidden = hasPlane;
+  $("init").value = settings.init;
   $("table").hidden = hasPlane;
   for (const id of ["noise", "size", "share"]) {
     $(id).value = settings[id];
@@ -115,6 +117,7 @@ const choices = {
     if (seed !== undefined) set("seed", Math.round(seed), again);
     showControls();
   },
+  init: ({target}) => set("init", target.value, () => experiment.startAgain()),
   batch: ({target}) => set("batch", +target.value, () => (experiment.training.queue = [])),
   optimizer: ({target}) => set("optimizer", target.value),
   decay: ({target}) => set("decay", +target.value),

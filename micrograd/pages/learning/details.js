@@ -186,15 +186,8 @@ function pasteDetail() {
     said.textContent = error ?? filled(found.isRegression ? "{{csv.read.numbers}}" : "{{csv.read}}", learned);
   });
   const about = make("p", "faint", "{{csv.about}}");
-  return [head("{{csv.title}}"), about, area, file, columns, make("div", "row", use, scaleButton(), said)];
+  return [head("{{csv.title}}"), about, area, file, columns, make("div", "row", use, said)];
 }
-
-// Far from 1, inputs make neurons saturate or die.
-export const scaleButton = () => {
-  const made = button("{{scale.name}}", () => change(() => experiment.scaleInputs()));
-  made.title = "{{scale.title}}";
-  return made;
-};
 
 // The whole experiment as a script, to take away. (A frame of a notebook has no other way to copy.)
 function scriptDetail({script}) {

@@ -5,6 +5,7 @@ import {Past} from "../shared/state.js";
 import {filled} from "../shared/texts.js";
 import {inputName, inputWeight, perceptron, whole, withLoss} from "./assembly.js";
 import {flattened} from "./flat.js";
+import {statesOf} from "./health.js";
 import {useOptimizers} from "./optimizers.js";
 import {Random} from "./random.js";
 import {ONLY_TWO, SHAPES, samples, asKept} from "./samples.js";
@@ -13,6 +14,12 @@ import {Training} from "./training.js";
 import {formulaFrom} from "./typed.js";
 
 const ALL = 1e9; // a batch of all points
+// The first weights of a neuron in a layer with so many inputs and outputs.
+export const STARTS = {
+  uniform: random => random.uniform(-1, 1),
+  he: (random, inputs) => random.normal() * Math.sqrt(2 / inputs),
+  xavier: (random, inputs, outputs) => Math.sqrt(6 / (inputs + outputs)) * random.uniform(-1, 1),
+};
 export const MOST_INPUTS = 16; // of a neuron, to draw each
 export const MOST_CLASSES = 8; // that have a colour
 
@@ -25,8 +32,11 @@ export class Experiment {
   /** @type {Graph[]} */ graphs = []; // of withLosses, each made when it is needed
   /** @type {any} */ view; // of the plane
   /** @type {number[][]} */ ranges = []; // of each input: the smallest and the largest number
+  /** @type {any} */ program;
   /** @type {any} */ training;
   /** @type {Record<string, any[]>} */ curves = {};
+  /** @type {any} */ before = null; // training before the last step
+  /** @type {any} */ found = null; // the states of the neurons, once they were asked for
   /** @type {any} */ moved = null; // what the last single step did
   // What there is to learn: the names of the inputs and of the classes, or numbers to predict.
   /** @type {string[]} */ inputs = [];
@@ -54,6 +64,7 @@ export class Experiment {
       formula: "y > sin(3x)", // of points by a formula
       stop: "", // when training is good enough, such as "loss 0.1"
       seed: 11,
+      init: "uniform", // how the first weights are drawn
       rate: given.rate ?? 0.3,
       batch: ALL,
       optimizer: given.name || "SGD",
@@ -148,7 +159,8 @@ export class Experiment {
     if (!this.isFixed) this.rebuild(state.hidden ?? this.initial.sizes.slice(1, -1), state.activation);
     const {own, data} = this;
     const isOwn = own && (this.isFixed || this.sizes.join() === own.sizes.join());
-    this.startAgain(isOwn ? own.weights : this.drawnWeights());
+    const isDrawn = this.settings.init !== this.initial.settings.init && !this.isFixed;
+    this.startAgain(isOwn && !isDrawn ? own.weights : this.drawnWeights());
     if (state.weights && state.weights.length === this.training.p.length) {
       this.training.p.set(state.weights);
       this.training.steps = state.step || 0;
@@ -178,7 +190,7 @@ export class Experiment {
     this.lines = this.model.layers.flatMap((all, k) => all.flatMap((each, i) => linesTo(k + 1, each, i)));
     this.withLosses = this.loss.classes.map(loss => withLoss(this.model, loss));
     this.program = flattened(this.model, data.pieces, this.loss.classes, this.isRegression);
-    this.graphs = [];
+    Object.assign(this, {graphs: [], before: null, found: null});
     this.training = new Training(this.program, weights, this.outputs);
     this.training.random.state = settings.seed;
   }
@@ -200,11 +212,14 @@ export class Experiment {
     this.clearCurves();
   }
 
-  // Weights as Python draws them: uniform in [-1, 1), biases 0.
+  // Weights as Python draws them, such as uniform in [-1, 1); biases are 0.
   drawnWeights() {
-    const random = new Random(this.settings.seed);
-    const neuron = inputs => [...Array.from({length: inputs}, () => random.uniform(-1, 1)), 0];
-    return this.sizes.slice(1).flatMap((size, k) => Array.from({length: size}, () => neuron(this.sizes[k])).flat());
+    const random = new Random(this.settings.seed),
+      draw = STARTS[this.settings.init];
+    const neuron = (inputs, outputs) => [...Array.from({length: inputs}, () => draw(random, inputs, outputs)), 0];
+    return this.sizes
+      .slice(1)
+      .flatMap((size, k) => Array.from({length: size}, () => neuron(this.sizes[k], size)).flat());
   }
 
   startAgain(weights = this.isFixed ? this.own.weights : this.drawnWeights()) {
@@ -284,8 +299,11 @@ export class Experiment {
     const until = performance.now() + 25,
       examples = this.trained,
       settings = this.settingsOfStep;
-    do this.training.step(examples, settings);
-    while (--count > 0 && performance.now() < until);
+    for (let isLast = false; !isLast; ) {
+      isLast = --count <= 0 || performance.now() > until;
+      if (isLast) this.before = this.training.kept();
+      this.training.step(examples, settings);
+    }
     this.note();
   }
 
@@ -328,6 +346,36 @@ export class Experiment {
     return loss;
   }
 
+  // The loss to which the last step would have led with a tenth of the learning rate; null if there was none.
+  lossWithTenth() {
+    const {training, settingsOfStep, trained, loss, before} = this;
+    if (!before) return null;
+    const now = training.kept();
+    training.restore(before);
+    training.step(trained, {...settingsOfStep, rate: settingsOfStep.rate / 10});
+    const judged = training.judged(trained, loss.threshold);
+    training.restore(now);
+    return judged.loss;
+  }
+  // What keeps each hidden neuron from learning.
+  get states() {
+    const {trained, sizes, activations, isFixed} = this;
+    this.found ??= isFixed
+      ? []
+      : statesOf(
+          trained.map(({numbers}) => this.outputsAt(numbers)),
+          sizes,
+          activations,
+        );
+    return this.found;
+  }
+  // The outputs of all neurons for a point, layer by layer.
+  outputsAt(numbers) {
+    const outputs = new Float64Array(this.model.layers.flat().length);
+    this.program.look(this.training.p, numbers, outputs);
+    return outputs;
+  }
+
   // Adds the present to the curves; of long curves every other number is dropped.
   note() {
     const {training, curves} = this;
@@ -342,7 +390,7 @@ export class Experiment {
       if (isLong) curves[name] = curves[name].filter((_, i) => i % 2 === 0);
       curves[name].push(number);
     }
-    this.moved = null;
+    Object.assign(this, {moved: null, found: null});
   }
 
   // ---- Undo

@@ -35,7 +35,12 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
         leave = () => onPoint(null, index);
       const listeners = {pointerenter: point, pointerleave: leave, focus: point, blur: leave};
       const about = {class: "neuron", "aria-label": name, title: name, click: () => onNeuron(layer, index)};
-      const inside = [make("i", layer ? "after" : ""), make("canvas", {width: 30, height: 30}), make("span")];
+      const inside = [
+        make("i", layer ? "after" : ""),
+        make("canvas", {width: 30, height: 30}),
+        make("em"),
+        make("span"),
+      ];
       return make("button", {...about, ...listeners}, ...inside);
     };
     const change = (n, by, text, disabled, told) => {
@@ -66,13 +71,13 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
     return {...weight, paths, group: make("g", onLine ? "line" : "", ...paths), from: [0, 0], to: [0, 0]};
   }
 
-  // sizes; called(layer, index): the name of a neuron; ends: names beside the inputs and the outputs; hue: "weights" or "gradients"; number(layer, index,
+  // sizes; called(layer, index): the name of a neuron; state(layer, index): what is wrong with it, or ""; ends: names beside the inputs and the outputs; hue: "weights" or "gradients"; number(layer, index,
   // input): the one that the line shows, NaN if it is not known; most: that of a thick line; map(layer, index): an
   // image or null; below(layer, index): [{text, kind}] to write below a neuron; chosen: {layer, index,
   // input}, which the other lines step back for; marked: a line to draw in black; moves(layer, index,
   // input): how the weight of a line moved, in words, or null; height: in pixels.
   /** @param {any} about */
-  function draw({sizes, called, ends, hue, number, most, map, below, chosen, marked, moves, height}) {
+  function draw({sizes, called, state, ends, hue, number, most, map, below, chosen, marked, moves, height}) {
     if (shape !== sizes.join()) {
       build(sizes, called);
       shape = sizes.join();
@@ -132,10 +137,12 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
         own.classList.toggle("plain", !image);
         const end = ends[{0: 0, [sizes.length - 1]: 1}[layer]]?.[i] ?? "";
         own.firstChild.textContent = end;
+        const wrong = layer ? state(layer, i) : "";
+        own.querySelector("em").textContent = wrong;
         const parts = below(layer, i);
         own.lastChild.replaceChildren(...parts.map(({text, kind}) => make("span", kind, text)));
         const said = parts.map(({text, kind}) => filled(SAID[kind], {x: text}));
-        own.setAttribute("aria-label", [called(layer, i), ...said].join(", "));
+        own.setAttribute("aria-label", [called(layer, i), ...(wrong ? [wrong] : []), ...said].join(", "));
       }
     });
   }

@@ -154,11 +154,15 @@ function drawNetwork() {
     const line = experiment.lines[place];
     return isFolded && line?.layer === 1 ? {...line, input: 0} : line;
   };
+  const before = layer => experiment.sizes.slice(1, layer).reduce((a, b) => a + b, 0),
+    {states} = experiment,
+    said = {dead: "{{net.dead}}", saturated: "{{net.saturated}}"};
   const tallest = Math.max(...sizes);
   network.draw({
     sizes,
     called: (layer, i) =>
       isFolded && !layer ? filled("{{table.inputs}}", {n: inputs.length}) : experiment.neuronTitle(layer, i),
+    state: (layer, i) => (layer < sizes.length - 1 && said[states[before(layer) + i]]) || "",
     ends: [isFolded ? [String(inputs.length)] : inputs, outputs > 1 ? names : []],
     hue,
     most,
