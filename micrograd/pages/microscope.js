@@ -141,7 +141,14 @@ function stripOf(name, slots, areShares) {
   const cells = own.map((slot, k) => {
     const about = {name: nameOf(slot) || `${name} ${k + 1}`, value: number(numbers[k])};
     const hue = page.hasGradients ? "gradient" : undefined;
-    const cell = cellOf(slot, filled("{{microscope.cell}}", about), k === 0, numbers[k], most, hue);
+    const cell = cellOf(
+      slot,
+      filled("{{microscope.cell}}", about),
+      k === 0,
+      numbers[k],
+      areLogits ? 1.6 * most : most,
+      hue,
+    ); // paler below letters
     cell.textContent = areLogits ? tokens[k] : "";
     return cell;
   });
