@@ -1,6 +1,6 @@
 // The page on which a network learns: connects its parts, and begins. Its state is in learning/state.js.
 
-import {listenToLinks, writeAddress} from "./shared/state.js";
+import {listenToLinks, readAddress, writeAddress} from "./shared/state.js";
 import {$, listen} from "./shared/elements.js";
 import {explainWords} from "./shared/glossary.js";
 import {listenToKeys} from "./shared/keys.js";
@@ -34,9 +34,13 @@ function keepLink() {
     names: names !== given.names && names,
     inputs: inputs !== given.inputs && inputs,
   };
-  writeAddress(() => asAddress({settings, step: training.steps, ...shape, weights, ...own}));
+  const embed = isEmbedded() && {embed: ""};
+  writeAddress(() => ({...embed, ...asAddress({settings, step: training.steps, ...shape, weights, ...own})}));
 }
+// On another site, in a small frame: the buttons, the plane and the network alone.
+const isEmbedded = () => document.body.classList.contains("embedded");
 function begin(link) {
+  document.body.classList.toggle("embedded", readAddress(link).has("embed"));
   const known = {
     data: experiment.shapes,
     loss: Object.values(data.losses).flatMap(list => list.map(l => l.name)),
@@ -46,7 +50,7 @@ function begin(link) {
     activation: Object.keys(data.pieces).filter(n => n !== "weighted"),
   };
   attention.chosen = isFixed ? {kind: "table", table: true} : {}; // without a network to press
-  experiment.begin(fromAddress(link, known, experiment.given, isFixed), !!link);
+  experiment.begin(fromAddress(link, known, experiment.given, isFixed), !!link.replace(/^#embed=?$/, ""));
 }
 
 // ---- The parts of the page

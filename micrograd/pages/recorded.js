@@ -184,7 +184,6 @@ redrawnWhenNeeded(isNow => {
 });
 transport.goTo(0);
 draw();
-if (!matchMedia("(prefers-reduced-motion: reduce)").matches) transport.play();
 explainWords(name => MEANING[name]);
 
 // For tests.

@@ -1104,6 +1104,18 @@ def test_notebooks_show_it_in_a_frame(tmp_path, opened):
 
 
 @pytest.mark.slow
+def test_it_can_be_embedded_in_a_small_frame(ready, opened):
+    with opened(ready, width=720, height=480, hash="#embed") as page:
+        for part in ("#train", "#boundary", "#network"):
+            box = page.locator(part).bounding_box()
+            assert box["y"] + box["height"] <= 480, part
+        assert not any(map(page.is_visible, ("h1", "#data-panel", "#optimizer")))
+        page.click("#one-step")
+        drawn(page)
+        assert page.evaluate("location.hash").startswith("#embed")
+
+
+@pytest.mark.slow
 def test_a_rate_too_large_is_compared_with_a_tenth_of_it(ready, opened):
     with opened(ready, hash="#loss=squared error&rate=2&optimizer=Adam&share=0&size=20") as page:
         page.evaluate("page.train(7)")

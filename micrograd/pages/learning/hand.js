@@ -2,6 +2,7 @@
 
 import {$} from "../shared/elements.js";
 import {geometry} from "./pictures.js";
+import {asKept} from "./samples.js";
 import {addPoint, ask, choose, deletePoint, experiment, showAgain, withPoint} from "./state.js";
 
 function movePoint(point, x, y) {
@@ -12,7 +13,6 @@ function movePoint(point, x, y) {
 
 const boundary = $("boundary");
 let held = null; // {left, top, point, isMoving} while a button or finger is down
-const shortened = x => Math.round(x * 1e4) / 1e4;
 const place = event => {
   const area = boundary.getBoundingClientRect();
   return [event.clientX - area.left, event.clientY - area.top];
@@ -44,7 +44,7 @@ boundary.addEventListener("pointermove", event => {
     boundary.setPointerCapture(event.pointerId);
     experiment.past.remember();
   }
-  movePoint(held.point, ...geometry().at(left, top).map(shortened));
+  movePoint(held.point, ...geometry().at(left, top).map(asKept));
 });
 boundary.addEventListener("pointercancel", () => (held = null));
 boundary.addEventListener("pointerup", event => {
@@ -55,6 +55,6 @@ boundary.addEventListener("pointerup", event => {
   held = null;
   if (isMoving) showAgain();
   else if (point >= 0) choose({kind: "point", point});
-  else if (!hasMoved && geometry().isInside(left, top)) addPoint(...geometry().at(left, top).map(shortened));
+  else if (!hasMoved && geometry().isInside(left, top)) addPoint(...geometry().at(left, top).map(asKept));
 });
 boundary.addEventListener("keydown", ({key}) => key === "Delete" && deletePoint());

@@ -140,7 +140,9 @@ function drawNetwork() {
   const numbers = isGradient ? training.G : training.p;
   const largest = numbers.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-300);
   const most = isGradient ? largest : Math.max(3, 0.8 * largest);
-  const room = $("page").clientWidth < 1100 ? 380 : Math.min(620, innerHeight - 492);
+  const isEmbedded = document.body.classList.contains("embedded"),
+    fitting = $("page").clientWidth < 1100 ? 380 : Math.max(310, Math.min(620, innerHeight - 492)),
+    room = isEmbedded ? innerHeight - 220 : fitting;
   // Of inputs that are folded into one, a line shows the weight that is furthest from 0.
   const placeOf = (layer, i, j) => {
     const {first, weights} = model.layers[layer - 1][i];
@@ -166,7 +168,7 @@ function drawNetwork() {
     ends: [isFolded ? [String(inputs.length)] : inputs, outputs > 1 ? names : []],
     hue,
     most,
-    height: Math.max(310, room, 40 + (tallest > 8 ? 42 : 0) * tallest),
+    height: Math.max(250, room, 40 + (tallest > 8 ? 42 : 0) * tallest),
     number: (layer, i, j) => numbers[placeOf(layer, i, j)],
     map: (layer, i) => maps[layer][i],
     below: (layer, i) => {

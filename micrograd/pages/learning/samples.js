@@ -32,7 +32,7 @@ export const SHAPES = {
 };
 export const ONLY_TWO = ["moons", "xor", "formula"]; // shapes of two classes
 
-export const asKept = x => Math.round(x * 1e4) / 1e4; // as an address keeps it
+export const asKept = x => +x.toFixed(4); // as an address keeps it
 
 // Examples {numbers, label}.
 export function samples({shape, size, noise, seed, classes, formula}) {
