@@ -23,19 +23,14 @@ import {MEANING} from "./learning/words.js";
 // ---- The address
 
 function keepLink() {
-  const {training, sizes, activations, byHand, examples, names, inputs, isRegression, given} = experiment;
+  const {training, sizes, activations, byHand, examples, names, inputs, given} = experiment;
   const shape = isFixed ? {} : {sizes, activation: activations[0]};
   const weights = training.p.length <= 1500 && training.p;
   const {length} = examples,
-    isShort = byHand && length <= 400 && length * inputs.length <= 1600;
-  const own = {
-    points: isShort && examples,
-    isRegression,
-    names: names !== given.names && names,
-    inputs: inputs !== given.inputs && inputs,
-  };
-  const embed = isEmbedded() && {embed: ""};
-  writeAddress(() => ({...embed, ...asAddress({settings, step: training.steps, ...shape, weights, ...own})}));
+    points = byHand && length <= 400 && length * inputs.length <= 1600 && examples;
+  const called = {names: names !== given.names && names, inputs: inputs !== given.inputs && inputs};
+  const own = {points, isRegression: experiment.isRegression, ...called, embed: isEmbedded()};
+  writeAddress(() => asAddress({settings, step: training.steps, ...shape, weights, ...own}));
 }
 // On another site, in a small frame: the buttons, the plane and the network alone.
 const isEmbedded = () => document.body.classList.contains("embedded");

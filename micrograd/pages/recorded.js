@@ -144,19 +144,8 @@ const network = makeNetwork($("network"), {
     ask();
   },
 });
-for (const id of [
-  "training",
-  "data-panel",
-  "details",
-  "arithmetic",
-  "layers",
-  "activation-field",
-  "hint",
-  "figures",
-  "table",
-  "per-class",
-])
-  $(id).remove();
+const LIVE = "training data-panel details arithmetic layers activation-field hint figures table per-class";
+for (const id of LIVE.split(" ")) $(id).remove();
 $("playback").hidden = false;
 $("page").classList.add("recorded");
 $("truth").hidden = !run.truth.length;

@@ -205,7 +205,7 @@ TRAINING = """() => { const {training, curves, examples, chosen, moved, ...state
   return {p: [...training.p], steps: training.steps, examples,
     weight: chosen.weight, kind: chosen.kind,
     sizes: state.sizes, activations: state.activations, targets: state.loss.targets,
-    isRegression: experiment.isRegression, lossName: state.loss.name, threshold: state.loss.threshold,
+    isRegression: state.isRegression, lossName: state.loss.name, threshold: state.loss.threshold,
     before: moved && [...moved.weights],
     inSight: !plane || examples.every(isSeen), hasPlane: !!plane, rate: state.settings.rate,
     figures: $("figures").innerText, said: $("said").textContent,
@@ -248,11 +248,11 @@ def test_the_training_page_is_right_after_all_its_controls(tmp_path, opened):
         now = page.evaluate(TRAINING)
         said, trained = now["said"], [e for e in now["examples"] if not e["test"]]
         assert now["inSight"], now["examples"]
-        caption = "network's answer" if now["hasPlane"] else "Press a point"
-        assert (now["neuron"] and now["hasPlane"]) or caption in now["caption"]
-        assert not (now["neuron"] and now["hasPlane"]) or f": {now['neuron']} alone" in now["caption"]
+        answer = f": {now['neuron']} alone" if now["neuron"] else "network's answer"
+        assert (answer if now["hasPlane"] else "Press a point") in now["caption"]
         assert used[-1] == "rate" or read(now["rateShown"]) == now["rate"]
-        assert now["isRegression"] or now["classes"][-len(now["names"]) :] == now["names"]
+        if now["hasPlane"] and not now["isRegression"]:
+            assert now["classes"][-len(now["names"]) :] == now["names"]
         assert ("no points" in said) == (not trained)
         if not trained:
             return

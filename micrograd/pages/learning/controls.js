@@ -75,9 +75,9 @@ export function showControls() {
     $("activation-field").hidden = !hidden.length;
     if (hidden.length) $("activation").value = activations[0];
   }
-  drawLegend($("legend"), isRegression ? [] : experiment.names, {
+  drawLegend($("legend"), isRegression || !hasPlane ? [] : experiment.names, {
     threshold: outputs === 1 ? loss.threshold : null,
-    hollow: tested.length ? "{{plane.test}}" : "",
+    hollow: tested.length && hasPlane ? "{{plane.test}}" : "",
   });
 }
 // Selects a number; one from Python that the list does not have is added.

@@ -176,12 +176,8 @@ function pasteDetail() {
     const found = pointsOf(tableOf(area.value), {...about, fixed: isFixed ? given : null}),
       {error, names, inputs} = found;
     if (!error) change(() => experiment.take({...found, points: experiment.divided(found.points)}, true));
-    const learned = {
-      n: found.points?.length,
-      inputs: inputs?.join(", "),
-      names: names?.join(", "),
-      count: names?.length,
-    };
+    const joined = list => (list ?? []).join(", ");
+    const learned = {n: found.points?.length, inputs: joined(inputs), names: joined(names), count: names?.length};
     said.className = error ? "wrong" : "";
     said.textContent = error ?? filled(found.isRegression ? "{{csv.read.numbers}}" : "{{csv.read}}", learned);
   });
@@ -234,9 +230,7 @@ function neuronDetail({neuron: {layer, index}, point = 0}) {
     products = own.map((w, k) => w * d[inputs[k]]);
   const most = [...own.keys()].sort((i, j) => Math.abs(products[j]) - Math.abs(products[i])).slice(0, MOST_COLUMNS);
   const line = k => {
-    const weight = first + k,
-      name = experiment.weightName(weight);
-    const pick = button(name, () => chooseMore({kind: "weight", weight}));
+    const pick = button(experiment.weightName(first + k), () => chooseMore({kind: "weight", weight: first + k}));
     return row([experiment.neuronName(layer - 1, k), number(d[inputs[k]]), pick, number(own[k]), number(products[k])]);
   };
   const heads = row(["{{word.input}}", "data", "{{term.weight}}", "data", "{{neuron.product}}"], "th");
@@ -255,16 +249,14 @@ function pointDetail({point}) {
   const {training, names, isFixed, isRegression, inputs, imageWidth} = experiment;
   const {numbers, label, test} = experiment.examples[point];
   const {own, cells, isRight} = answerTo(experiment.examples[point]);
-  const options = names.map(
-    (name, k) => new Option(filled("{{plane.class}}", {name}), String(k), k === label, k === label),
-  );
+  const option = (name, k) => new Option(filled("{{plane.class}}", {name}), String(k), k === label, k === label);
   const change = ({target}) => changePoint(point, {label: +target.value});
+  const choice = () => make("select", {"aria-label": "{{point.class}}", change}, ...names.map(option));
   const typed = inputs.length > MOST_COLUMNS ? [] : inputs;
   const typedField = (name, k) => field(name, numbers[k], x => changePoint(point, {numbers: numbers.with(k, x)}));
   const fields = [
     ...typed.map(typedField),
-    ...(isRegression ? [typedField("y", inputs.length)] : []),
-    ...(isRegression ? [] : [make("select", {"aria-label": "{{point.class}}", change}, ...options)]),
+    isRegression ? typedField("y", inputs.length) : choice(),
     button("{{point.delete}}", deletePoint),
   ];
   const says = {

@@ -8,7 +8,7 @@ import {flattened} from "./flat.js";
 import {statesOf} from "./health.js";
 import {useOptimizers} from "./optimizers.js";
 import {Random} from "./random.js";
-import {ONLY_TWO, SHAPES, samples, asKept} from "./samples.js";
+import {ONLY_TWO, SHAPES, asKept, samples} from "./samples.js";
 import {aroundPoints} from "./sight.js";
 import {Training} from "./training.js";
 import {formulaFrom} from "./typed.js";
@@ -217,9 +217,8 @@ export class Experiment {
     const random = new Random(this.settings.seed),
       draw = STARTS[this.settings.init];
     const neuron = (inputs, outputs) => [...Array.from({length: inputs}, () => draw(random, inputs, outputs)), 0];
-    return this.sizes
-      .slice(1)
-      .flatMap((size, k) => Array.from({length: size}, () => neuron(this.sizes[k], size)).flat());
+    const layer = (size, k) => Array.from({length: size}, () => neuron(this.sizes[k], size)).flat();
+    return this.sizes.slice(1).flatMap(layer);
   }
 
   startAgain(weights = this.isFixed ? this.own.weights : this.drawnWeights()) {
@@ -235,7 +234,7 @@ export class Experiment {
     const {settings, data, given} = this,
       {names, inputs} = given;
     if (settings.data === "yours") {
-      const points = data.examples.map(row => ({numbers: row.slice(0, -1), label: row.at(-1)})); // not asKept
+      const points = data.examples.map(row => ({numbers: row.slice(0, -1), label: row.at(-1)})); // not rounded
       return this.take({...given, points: this.divided(points)});
     }
     const {data: shape, formula} = settings,
@@ -309,10 +308,10 @@ export class Experiment {
 
   // One step, and what it moved most.
   stepAndTell() {
-    const before = this.training.p.slice(),
-      lossBefore = this.curves.loss.at(-1);
+    const lossBefore = this.curves.loss.at(-1);
     this.step();
     const {p, G} = this.training,
+      before = this.before.p,
       {settings} = this;
     const far = i => Math.abs(p[i] - before[i]);
     // A weight has a line that is marked; a bias is told of if no weight moved.
@@ -360,13 +359,8 @@ export class Experiment {
   // What keeps each hidden neuron from learning.
   get states() {
     const {trained, sizes, activations, isFixed} = this;
-    this.found ??= isFixed
-      ? []
-      : statesOf(
-          trained.map(({numbers}) => this.outputsAt(numbers)),
-          sizes,
-          activations,
-        );
+    const outputs = () => trained.map(({numbers}) => this.outputsAt(numbers));
+    this.found ??= isFixed ? [] : statesOf(outputs(), sizes, activations);
     return this.found;
   }
   // The outputs of all neurons for a point, layer by layer.

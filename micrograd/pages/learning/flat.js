@@ -149,14 +149,13 @@ export function flattened(model, pieces, losses, isRegression) {
   const scores = () => Array.from({length: count}, (_, k) => `s[${k}] = ${out}[${k}];`);
   const learn = losses.map(loss => lossOf(loss, "G, {numbers: x, label}, u", back));
   const measure = losses.map(loss => lossOf(loss, "{numbers: x, label}, s", scores));
-  const made = built(`(() => { const ${arrays.join(", ")};
-    const forward = (p, x) => { ${forward.join("\n")} };
-    const backward = (p, G, x) => { ${backward.join("\n")} };
-    return {learn: [${learn}], measure: [${measure}], look: (p, x, s) => { forward(p, x); ${seen} }}; })()`);
-  const at = ({label}) => Math.min(label, losses.length - 1);
-  return {
-    learn: (p, G, point, u) => made.learn[at(point)](p, G, point, u),
-    measure: (p, point, s) => made.measure[at(point)](p, point, s),
-    look: made.look,
-  };
+  return built(`(() => { const ${arrays.join(", ")}, learn = [${learn}], measure = [${measure}];
+    const at = ({label}) => Math.min(label, ${losses.length - 1});
+    function forward(p, x) { ${forward.join("\n")} }
+    function backward(p, G, x) { ${backward.join("\n")} }
+    return {
+      learn: (p, G, point, u) => learn[at(point)](p, G, point, u),
+      measure: (p, point, s) => measure[at(point)](p, point, s),
+      look: (p, x, s) => { forward(p, x); ${seen} },
+    }; })()`);
 }

@@ -38,9 +38,10 @@ function weightsOf(text) {
 }
 
 /** The state in an address; a part that is false or missing is left out. @param {any} state */
-export function asAddress({settings, sizes, activation, step, weights, points, isRegression, names, inputs}) {
+export function asAddress({settings, sizes, activation, step, weights, points, isRegression, names, inputs, embed}) {
   const pointText = ({numbers, label, test}) => `${[...numbers, label].join("_")}${test ? "t" : ""}`;
   return {
+    ...(embed && {embed: ""}),
     ...settings,
     ...(sizes && {net: sizes.slice(1, -1).join("-")}),
     ...(activation && {activation}),

@@ -1,6 +1,6 @@
 // The pictures of live training: the plane, the curves, and the network with what each neuron sees.
 
-import {$} from "../shared/elements.js";
+import {$, make} from "../shared/elements.js";
 import {number, percent} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
 import {ofSign, picture} from "./canvas.js";
@@ -81,17 +81,13 @@ function drawPoints() {
 
 // Without a plane, a neuron shows its weights, and the inputs what comes in: that of the chosen point.
 function mapsOfWeights() {
-  const {inputs, examples, ranges, isFolded, imageWidth, sizes} = experiment;
+  const {inputs, examples, ranges, isFolded, imageWidth} = experiment;
   const {numbers} = examples[attention.chosen.point] ?? {numbers: meanOf(examples)};
   const shown = isFolded
     ? [imageWidth ? imageOf(numbers) : pictureOfWeights(numbers.slice(0, inputs.length))]
-    : ranges
-        .map(ends => Math.max(...ends.map(Math.abs)))
-        .map((most, k) => picture(2, 2, () => ofSign(numbers[k] / most)));
-  const own = experiment
-    .rows()
-    .map((layer, k) => layer.map(row => pictureOfWeights(row.slice(0, -1), k === 0 && sizes[0] > 1 ? imageWidth : 0)));
-  return [shown, ...own];
+    : ranges.map((ends, k) => picture(2, 2, () => ofSign(numbers[k] / Math.max(...ends.map(Math.abs)))));
+  const seen = (layer, k) => layer.map(row => pictureOfWeights(row.slice(0, -1), k ? 0 : imageWidth));
+  return [shown, ...experiment.rows().map(seen)];
 }
 const meanOf = examples =>
   experiment.inputs.map((_, k) => examples.reduce((sum, {numbers}) => sum + numbers[k] / examples.length, 0));
@@ -125,8 +121,12 @@ function drawBothCurves() {
   };
   show("loss", loss, testLoss);
   show("accuracy", accuracy, testAccuracy);
-  const told = experiment.perClass.map(([right, all], k) => `${names[k]}\u00a0${percent(right / all)}`).filter(Boolean);
-  $("per-class").textContent = `{{playground.kinds}} ${told.join(" · ")}`;
+  const told = experiment.perClass.flatMap(([right, all], k) => [
+    " ",
+    make("bdi", "", names[k]),
+    ` ${percent(right / all)}`,
+  ]);
+  $("per-class").replaceChildren("{{playground.kinds}}", ...told);
   $("key").hidden = !tested.length;
 }
 
@@ -140,17 +140,13 @@ function drawNetwork() {
   const numbers = isGradient ? training.G : training.p;
   const largest = numbers.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-300);
   const most = isGradient ? largest : Math.max(3, 0.8 * largest);
-  const isEmbedded = document.body.classList.contains("embedded"),
-    fitting = $("page").clientWidth < 1100 ? 380 : Math.max(310, Math.min(620, innerHeight - 492)),
-    room = isEmbedded ? innerHeight - 220 : fitting;
+  const fitting = $("page").clientWidth < 1100 ? 380 : Math.max(310, Math.min(620, innerHeight - 492)),
+    room = document.body.classList.contains("embedded") ? innerHeight - 220 : fitting;
   // Of inputs that are folded into one, a line shows the weight that is furthest from 0.
   const placeOf = (layer, i, j) => {
     const {first, weights} = model.layers[layer - 1][i];
     if (layer > 1 || !isFolded) return first + j;
-    return weights.reduce(
-      (best, _, k) => (Math.abs(numbers[first + k]) > Math.abs(numbers[best]) ? first + k : best),
-      first,
-    );
+    return first + furthest(weights.map((_, k) => numbers[first + k]));
   };
   const lineOf = place => {
     const line = experiment.lines[place];
@@ -183,12 +179,12 @@ function drawNetwork() {
     marked: moved && lineOf(moved.weight),
     moves: moved && !isGradient ? (layer, i, j) => moveOf(moved.weights, placeOf(layer, i, j)) : null,
   });
-  $("about").textContent = isGradient
-    ? thickest(true, most)
-    : experiment.hasPlane
-      ? "{{net.maps}}"
-      : "{{net.maps.weights}}";
+  const shown = experiment.hasPlane ? "{{net.maps}}" : "{{net.maps.weights}}";
+  $("about").textContent = isGradient ? thickest(true, most) : shown;
 }
+
+// The index of the number that is furthest from 0.
+const furthest = list => list.reduce((best, x, k) => (Math.abs(x) > Math.abs(list[best]) ? k : best), 0);
 
 // A weight before and after the last step.
 function moveOf(before, place) {

@@ -176,9 +176,7 @@ export function drawPlane(canvas, {grid, inside, low, high, ratio, points, chose
 //   threshold  of a single score, which is above it for class 1; null for several scores
 //   hollow     what the points that are drawn hollow are for, if there are any
 export function drawLegend(list, names, {threshold = null, hollow = ""} = {}) {
-  const isMarked = names.length <= MARKERS.length;
-  const entry = (label, isHollow, ...text) =>
-    make("li", "", ...(isMarked ? [markerOf(label, 3, isHollow)] : []), ...text);
+  const entry = (label, isHollow, ...text) => make("li", "", markerOf(label, 3, isHollow), ...text);
   const classes = names.map((name, label) => {
     const score = threshold === null ? "" : `:\u00a0{{term.score}} ${label ? ">" : "<"} ${threshold}`;
     const named = partsOf("{{plane.class}}", {name: make("bdi", {title: name}, name)});

@@ -3,6 +3,7 @@
 import {built, expression} from "../shared/rules.js";
 
 const LETTERS = {x: "a", x1: "a", y: "b", x2: "b", pi: Math.PI};
+const SIGNS = ["+ -", "* /", "^ **"].map(signs => signs.split(" "));
 const CALLED = ["sin", "cos", "tanh", "exp", "log", "sqrt", "abs"];
 const TOKENS = /\s*(\d+\.?\d*|\.\d+|[a-z]+[12]?|\*\*|[-+*/^()<>=])/iy;
 
@@ -12,33 +13,29 @@ function formulaOfTokens(tokens) {
   const take = (...some) => (some.includes(tokens[at]) ? tokens[at++] : undefined);
   function atom() {
     const token = tokens[at++];
-    if (token === "-") return ["neg", power()];
+    if (token === "-") return ["neg", part(2)];
     if (/^[\d.]/.test(token)) return Number(token);
     if (Object.hasOwn(LETTERS, token)) return LETTERS[token];
     const name = CALLED.includes(token) && token;
     if (token !== "(" && !(name && take("("))) throw new SyntaxError(token);
-    const inside = sum();
+    const inside = part(0);
     if (!take(")")) throw new SyntaxError(token);
     return name ? [name, inside] : inside;
   }
-  function power() {
-    const base = atom();
-    return take("^", "**") ? ["**", base, power()] : base;
-  }
-  function product() {
-    let found = power();
-    while (at < tokens.length && !/^[-+)<>=]$/.test(tokens[at])) found = [take("*", "/") ?? "*", found, power()];
-    return found;
-  }
-  function sum() {
-    let found = product();
-    for (let sign = take("+", "-"); sign; sign = take("+", "-")) found = [sign, found, product()];
-    return found;
+  // What the signs of this level join, which those of higher levels join first. Powers begin at the right.
+  function part(level) {
+    if (level === SIGNS.length) return atom();
+    for (let found = part(level + 1); ; ) {
+      const sign = take(...SIGNS[level]),
+        isProduct = sign || (level === 1 && at < tokens.length && !/^[-+)<>=]$/.test(tokens[at]));
+      if (!isProduct) return found;
+      found = [{"^": "**"}[sign] ?? sign ?? "*", found, part(level === 2 ? 2 : level + 1)];
+    }
   }
   try {
-    const left = sum(),
+    const left = part(0),
       sign = take("<", ">", "="),
-      right = sign && sum();
+      right = sign && part(0);
     if (at < tokens.length || !sign || (sign === "=" && left !== "b")) return undefined;
     return sign === "=" ? {isRegression: true, formula: right} : {isRegression: false, formula: [sign, left, right]};
   } catch {
