@@ -40,24 +40,19 @@ export function showControls() {
   const nearest = RATES.reduce((best, r) => (distance(r) < distance(best) ? r : best));
   $("rate-slider").value = RATES.indexOf(nearest);
   $("rate-slider").setAttribute("aria-valuetext", settings.rate);
-  $("seed").value = settings.seed;
+  for (const id of ["seed", "optimizer", "stop", "init"]) $(id).value = settings[id];
   selectNumber("decay", settings.decay, String(settings.decay));
   selectNumber("batch", settings.batch, filled("{{playground.batch.some}}", {n: settings.batch}));
-  $("optimizer").value = settings.optimizer;
   $("loss-name").replaceChildren(...losses.map(({name}) => new Option(LOSSES[name] ?? name, name)));
   $("loss-name").value = loss.name;
   $("loss-name").disabled = losses.length < 2;
   for (const id of ["accuracy-figure", "per-class"]) $(id).hidden = isRegression;
-  $("stop").value = settings.stop;
   $("formula-field").hidden = settings.data !== "formula" || byHand;
   if (shownFormula !== settings.formula) refuseFormula(""); // else what was refused is still told
   shownFormula = settings.formula;
-  for (const id of ["boundary", "hint"]) $(id).hidden = !hasPlane;
+  for (const id of ["boundary", "hint", "add"]) $(id).hidden = !hasPlane;
+  for (const id of ["scale", "table"]) $(id).hidden = hasPlane;
   $("brush").hidden = isRegression || !hasPlane;
-  $("add").hidden = !hasPlane;
-  $("scale").hidden = hasPlane;
-  $("init").value = settings.init;
-  $("table").hidden = hasPlane;
   for (const id of ["noise", "size", "share"]) {
     $(id).value = settings[id];
     $(id).parentNode.querySelector("output").textContent =

@@ -72,11 +72,7 @@ function layersOf({sizes, activations}, {weighted, ...bends}) {
       lines = forwardLines(bend, [exit], bent);
     const [sum, w, x] = weighted.inputs,
       [after] = weighted.outputs,
-      step = namedNodes([
-        [sum, "t"],
-        [w, "p[f + j]"],
-        [x, `${before}[j]`],
-      ]),
+      step = namedNodes(Object.entries({[sum]: "t", [w]: "p[f + j]", [x]: `${before}[j]`})),
       added = forwardLines(weighted, [after], step);
     const from = `f = ${begin} + i * ${width + 1}`;
     forward.push(
@@ -85,14 +81,7 @@ function layersOf({sizes, activations}, {weighted, ...bends}) {
       `${total}[i] = t; ${lines.join(" ")} ${out}[i] = ${bent[exit]}; }`,
     );
     // Backwards the output is known; what lies before it is computed again.
-    const known = namedNodes(
-      exit === entry
-        ? [[entry, `${total}[i]`]]
-        : [
-            [entry, `${total}[i]`],
-            [exit, `${out}[i]`],
-          ],
-    );
+    const known = namedNodes(Object.entries({[entry]: `${total}[i]`, [exit]: `${out}[i]`}));
     const again = forwardLines(bend, [...bend.nodes.keys()], known);
     const own = [[w, "G[f + j] +="], ...(k ? [[x, `${below}[j] +=`]] : []), [sum, "d ="]];
     backward.unshift(

@@ -79,7 +79,7 @@ export function fromAddress(hash, choices, given, isFixed) {
     names: text => (text.split("~").length < 2 ? undefined : text.split("~")),
     inputs: text => text.split("~"),
     regression: () => true,
-    formula: text => (formulaFrom(text) ? text : undefined),
+    formula: text => [text].find(text => formulaFrom(text) && !(isFixed && formulaFrom(text)?.isRegression)),
   };
   /** @type {any} */
   const found = {};

@@ -94,7 +94,7 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
     const side = Math.max(10, room);
     const margin = Math.max(side / 2 + 8, 36);
     const [left, right] = ends.map(names =>
-      Math.max(margin, side / 2 + 10 + 7 * longest(names, Math.min(12, width / 45))),
+      Math.max(margin, side / 2 + 14 + 8 * longest(names, Math.min(12, width / 45))),
     );
     const x = layer => left + (layer / Math.max(1, sizes.length - 1)) * (width - left - right);
     const y = (layer, i) => top + (height - top) / 2 + (i - (sizes[layer] - 1) / 2) * gap - (hasText ? 6 : 0);

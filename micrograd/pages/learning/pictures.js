@@ -121,12 +121,8 @@ function drawBothCurves() {
   };
   show("loss", loss, testLoss);
   show("accuracy", accuracy, testAccuracy);
-  const told = experiment.perClass.flatMap(([right, all], k) => [
-    " ",
-    make("bdi", "", names[k]),
-    ` ${percent(right / all)}`,
-  ]);
-  $("per-class").replaceChildren("{{playground.kinds}}", ...told);
+  const told = ([right, all], k) => [k ? " · " : " ", make("bdi", "", names[k]), ` ${percent(right / all)}`];
+  $("per-class").replaceChildren("{{playground.kinds}}", ...experiment.perClass.flatMap(told));
   $("key").hidden = !tested.length;
 }
 

@@ -41,6 +41,7 @@ export function namesOf(model) {
       n = slots.length,
       sign = {"*": "×", "-": "−", "/": "÷", "+": "+"}[op];
     if (op === "take") return nameOf(slots[1 + model.memory[slots[0]]]); // an entry of a table
+    if (op.startsWith("where")) return "{{microscope.step.choice}}";
     if (op === "dot") return filled("{{microscope.step.dot}}", {n: n / 2});
     const isExp = slots.every(k => model.placeOf.has(k) && model.operation(k).op === "exp");
     if (op === "sum") return filled(isExp ? "{{microscope.step.exps}}" : "{{microscope.step.sum}}", {n});
