@@ -8,10 +8,9 @@ declare const CodeMirror: any;
 interface Uint8ArrayConstructor {
   fromBase64(text: string): Uint8Array;
 }
-// A point to learn from; in a curve, y is the number to predict.
+// A point to learn from: its inputs and in regression the number to predict; else its class.
 interface Example {
-  x: number;
-  y: number;
+  numbers: number[];
   label: number;
   test?: boolean;
 }

@@ -159,6 +159,32 @@ def _chosen(X: Any, part: list[int]) -> Any:
 # ---- 3. Images
 
 
+# Ten digits of 6 x 4 pixels, a row in each hexadecimal digit, from the top.
+PATTERNS = "699996_262227_69124F_E1211E_99F111_F8E11E_68E996_F12244_696996_699716"
+
+
+def drawn_digits(n: int = 200, noise: float = 0.15, seed: int = 0) -> Points:
+    """Images of 8 x 8 pixels of the digits 0 to 9: not handwritten, but drawn from a pattern each.
+
+    The pattern is at one of 15 places; the noise is added to each pixel, which then is cut to 0
+    and 1. An image is a list of 64 numbers, row by row from the top.
+
+    >>> [image], [digit] = drawn_digits(n=1, noise=0.0, seed=1)
+    """
+    rng = random.Random(seed)
+    labels = [i % 10 for i in range(n)]
+    rng.shuffle(labels)
+    X = []
+    for label in labels:
+        down, right = rng.randrange(3), rng.randrange(5)
+        pixels = [[0.0] * 8 for _ in range(8)]
+        for row, digit in enumerate(PATTERNS[7 * label : 7 * label + 6], start=down):
+            pixels[row][right : right + 4] = [float(bit) for bit in f"{int(digit, 16):04b}"]
+        noisy = (p + rng.gauss(0.0, noise) for row in pixels for p in row)
+        X.append([min(1.0, max(0.0, round(p, 2))) for p in noisy])
+    return X, labels
+
+
 def digits() -> Arrays:
     """The 1,797 handwritten digits of 8 x 8 pixels, from 0 to 1, that come with scikit-learn."""
     try:

@@ -1,4 +1,4 @@
-"""Examples as they come from a user, checked: points of classes in the plane, or of a curve."""
+"""Examples as they come from a user, checked: inputs with a class each, or a number to predict."""
 
 from __future__ import annotations
 
@@ -7,16 +7,21 @@ from collections.abc import Sequence
 
 from micrograd.core.shapes import Numbers, fix_of, flat, plain, shape_of, without_nan
 
-MOST_CLASSES = 8  # that a reader can tell apart
+MOST_CLASSES = 8  # that a reader can tell apart in the plane
+MOST_NAMES = 100  # that a table has room for
 
 
 def examples(
-    X: Numbers | None, y: Numbers | None, names: Sequence[object] | None = None, which: str = ""
+    X: Numbers | None,
+    y: Numbers | None,
+    names: Sequence[object] | None = None,
+    which: str = "",
+    inputs: int = 2,
 ) -> tuple[list[list[float]], list[int], list[str]]:
     """Checked points, the index of the class of each, and a name for each class.
 
-    X has n points with two finite coordinates each; y has n labels: 0 and 1, or -1 and 1, or 0, 1,
-    ..., k - 1 for k <= 8 classes. Messages call them `X{which}` and `y{which}`.
+    X has n points with finite `inputs` each; y has n labels: 0 and 1, or -1 and 1, or 0, 1, ...,
+    k - 1 for k classes, at most 8 in the plane. Messages call them `X{which}` and `y{which}`.
 
     >>> examples([[0, 0], [1, 2]], [-1, 1])
     ([[0.0, 0.0], [1.0, 2.0]], [0, 1], ['-1', '1'])
@@ -24,8 +29,10 @@ def examples(
     if X is None and y is None:
         return [], [], list(map(str, names or ()))
     shape, labels = shape_of(X), flat(y)
-    if len(shape) != 2 or shape[1] != 2 or shape[0] == 0:
-        raise ValueError(f"X{which} expects n points, shape (n, 2), got shape {shape}")
+    most = MOST_CLASSES if inputs == 2 else MOST_NAMES
+    if len(shape) != 2 or shape[1] != inputs or shape[0] == 0:
+        fix = ": pass X.reshape(len(X), -1)" if len(shape) > 2 else ""
+        raise ValueError(f"X{which} expects n points, shape (n, {inputs}), got shape {shape}{fix}")
     if shape_of(y) != shape[:1]:
         got = f"got shape {shape_of(y)}: {fix_of(y, 'pass as many labels as points')}"
         raise ValueError(f"y{which} expects {shape[0]} labels, one for each point, {got}")
@@ -36,41 +43,48 @@ def examples(
     known = set(labels)
     signs, shown = known <= {-1, 1}, sorted(known, key=str)[:5]
     if names is None:
-        usual = set(range(MOST_CLASSES))
-        if known > {1} and 0 not in known and known <= usual | {MOST_CLASSES}:
+        usual = set(range(most))
+        if known > {1} and 0 not in known and known <= usual | {most}:
             fix = f"pass y - {min(known)}, or names=[...] if class 0 has no point"
             raise ValueError(f"y{which} expects labels from 0, got {shown}: {fix}")
         k = max(2, int(max(known)) + 1) if known <= usual else 2
         names = ["-1", "1"] if signs and -1 in known else range(k)
     called = list(map(str, names))
-    if not 2 <= len(called) <= MOST_CLASSES:
-        most = f"names expects the names of 2 to {MOST_CLASSES} classes"
-        raise ValueError(f"{most}, got {len(called)}")
+    if not 2 <= len(called) <= most:
+        raise ValueError(f"names expects the names of 2 to {most} classes, got {len(called)}")
     if not (signs and len(called) == 2) and not known <= set(range(len(called))):
         wrong = min(known - set(range(len(called))), key=str)
-        expected = (
-            f"labels 0 and 1, -1 and 1, or 0, 1, ..., k - 1 for k classes (at most {MOST_CLASSES})"
-        )
+        expected = f"labels 0 and 1, -1 and 1, or 0, 1, ..., k - 1 for k classes (at most {most})"
         fix = fix_of(wrong, "pass class indices", len(called))
         raise ValueError(f"y{which} expects {expected}, got {shown}: {fix}")
     return points, [int(k > 0 if signs else k) for k in labels], called
 
 
 def columns(X: Numbers | None) -> int:
-    """1 for the inputs of a curve, which are numbers or rows of one; 2 for points in the plane."""
+    """The number of inputs of each example: 1 if X is a list of numbers; 2 without X."""
     shape = shape_of(X)
-    return 1 if len(shape) == 1 or shape[1:] == (1,) else 2
+    return math.prod(shape[1:]) if shape else 2
 
 
-def curve(X: Numbers, y: Numbers | None) -> list[tuple[float, float]]:
-    """Each input with the number to predict for it; all must be finite.
+def is_regression(X: Numbers | None, y: Numbers | None) -> bool:
+    """Whether y has numbers to predict: that of a single input, or one that is not whole.
 
-    >>> curve([[0.0], [1.0]], [0.5, 2])
-    [(0.0, 0.5), (1.0, 2.0)]
+    >>> is_regression([[1, 2], [3, 4]], [0.5, 2]), is_regression([[1, 2], [3, 4]], [1.0, 0.0])
+    (True, False)
     """
-    inputs, targets = ([float(x) for x in flat(plain(z))] for z in (X, y))
-    if len(inputs) != len(targets) or not inputs:
-        raise ValueError(f"y expects a number for each of {len(inputs)} points, got {len(targets)}")
-    if not all(map(math.isfinite, inputs + targets)):
-        raise ValueError("a curve expects finite numbers, got NaN or infinity: leave them out")
-    return list(zip(inputs, targets, strict=True))
+    return columns(X) == 1 or any(isinstance(k, float) and k % 1 > 0 for k in flat(y))
+
+
+def regression(X: Numbers, y: Numbers | None) -> list[list[float]]:
+    """The inputs of each example and the number to predict for it; all must be finite.
+
+    >>> regression([[0.0], [1.0]], [0.5, 2])
+    [[0.0, 0.5], [1.0, 2.0]]
+    """
+    rows, targets = [[float(c) for c in flat(x)] for x in plain(X)], flat(plain(y))
+    if len(rows) != len(targets) or not rows:
+        raise ValueError(f"y expects a number for each of {len(rows)} points, got {len(targets)}")
+    found = [[*x, float(target)] for x, target in zip(rows, targets, strict=True)]
+    if not all(map(math.isfinite, flat(found))):
+        raise ValueError("regression expects finite numbers, got NaN or infinity: leave them out")
+    return found

@@ -128,19 +128,36 @@ function boxShown({name, slots, inside, head}) {
   const isRepeated = String(inside.at(-1)?.slots) === String(slots);
   const title = make("h3", "", meaning in MEANING ? word(meaning, name) : name);
   if (head >= 0) title.append(" (", word("head", filled("{{microscope.head}}", {n: head + 1})), ")");
-  return make("div", "box", title, ...inside.map(boxShown), ...(isRepeated ? [] : [stripOf(name, slots)]));
+  return make("div", "box", title, ...inside.map(boxShown), ...(isRepeated ? [] : [stripOf(name, slots, head >= 0)]));
 }
 
-function stripOf(name, slots) {
+// Behind it is the number of the strongest colour: 1 for shares of attention, else the one furthest from 0. Logits
+// bear their tokens.
+function stripOf(name, slots, areShares) {
   const own = slots.map(numberOf),
     numbers = own.map(slot => model.memory[slot]),
-    most = Math.max(...numbers.map(Math.abs));
+    most = areShares && !page.hasGradients ? 1 : Math.max(...numbers.map(Math.abs));
+  const areLogits = String(slots) === String(given.logits[page.at]);
   const cells = own.map((slot, k) => {
     const about = {name: nameOf(slot) || `${name} ${k + 1}`, value: number(numbers[k])};
     const hue = page.hasGradients ? "gradient" : undefined;
-    return cellOf(slot, filled("{{microscope.cell}}", about), k === 0, numbers[k], most, hue);
+    const cell = cellOf(
+      slot,
+      filled("{{microscope.cell}}", about),
+      k === 0,
+      numbers[k],
+      areLogits ? 1.6 * most : most,
+      hue,
+    ); // paler below letters
+    cell.textContent = areLogits ? tokens[k] : "";
+    return cell;
   });
-  return make("div", {class: "strip", role: "group", "aria-label": name}, ...cells);
+  const scale = make(
+    "span",
+    "faint",
+    filled(areShares ? "{{microscope.scale.share}}" : "{{microscope.scale}}", {most: number(most)}),
+  );
+  return make("div", {class: "strip", role: "group", "aria-label": name}, ...cells, scale);
 }
 
 // A small square for a number: a stronger colour is a larger one. Of several, the Tab key reaches one.
@@ -442,10 +459,14 @@ function take(asked) {
   const read = (key, high) => Math.floor(numberFrom(asked.get(key), 0, high) ?? -1);
   begin(model.hasUntrained && asked.has("untrained") ? "untrained" : "trained");
   page.codes = parsed(asked.get("text") ?? "").codes ?? texts[0];
-  page.at = Math.max(0, Math.min(read("at"), page.codes.length));
+  const {length} = page.codes;
+  page.at = asked.has("at") ? Math.max(0, Math.min(read("at"), length)) : length; // the last letter has most to read
   page.hasGradients = asked.has("gradients");
-  page.chosen = [read("number", given.size - 1)].filter(slot => slot >= 0);
   model.rate = rateFrom(asked.get("rate")) ?? given.optimizer.rate;
+  compute();
+  const logits = given.logits[page.at],
+    best = logits.reduce((best, slot) => (model.memory[slot] > model.memory[best] ? slot : best));
+  page.chosen = asked.has("number") ? [read("number", given.size - 1)].filter(slot => slot >= 0) : [best];
   showTyped();
   refresh();
   page.left = Math.min(read("steps"), MOST_STEPS);

@@ -1,15 +1,16 @@
 // The page on which a network learns: connects its parts, and begins. Its state is in learning/state.js.
 
-import {listenToLinks, writeAddress} from "./shared/state.js";
+import {listenToLinks, readAddress, writeAddress} from "./shared/state.js";
 import {$, listen} from "./shared/elements.js";
 import {explainWords} from "./shared/glossary.js";
 import {listenToKeys} from "./shared/keys.js";
 import {drawArithmetic, forgetArithmetic} from "./learning/arithmetic.js";
 import {readTheme, redrawnWhenNeeded} from "./learning/canvas.js";
 import {drawChoices} from "./learning/choices.js";
-import {showControls, turnRate} from "./learning/controls.js";
+import {STOPS, showControls, turnRate} from "./learning/controls.js";
 import {drawDetails} from "./learning/details.js";
 import "./learning/hand.js";
+import {STARTS} from "./learning/experiment.js";
 import {leaveLesson} from "./learning/lessons.js";
 import {asAddress, fromAddress} from "./learning/link.js";
 import {OPTIMIZERS} from "./learning/optimizers.js";
@@ -22,21 +23,29 @@ import {MEANING} from "./learning/words.js";
 // ---- The address
 
 function keepLink() {
-  const {training, sizes, activations, byHand, examples, names} = experiment;
+  const {training, sizes, activations, byHand, examples, names, inputs, given} = experiment;
   const shape = isFixed ? {} : {sizes, activation: activations[0]};
   const weights = training.p.length <= 1500 && training.p;
-  const own = {points: byHand && examples, names: names !== data.names && names};
+  const {length} = examples,
+    points = byHand && length <= 400 && length * inputs.length <= 1600 && examples;
+  const called = {names: names !== given.names && names, inputs: inputs !== given.inputs && inputs};
+  const own = {points, isRegression: experiment.isRegression, ...called, embed: isEmbedded()};
   writeAddress(() => asAddress({settings, step: training.steps, ...shape, weights, ...own}));
 }
+// On another site, in a small frame: the buttons, the plane and the network alone.
+const isEmbedded = () => document.body.classList.contains("embedded");
 function begin(link) {
+  document.body.classList.toggle("embedded", readAddress(link).has("embed"));
   const known = {
     data: experiment.shapes,
-    loss: data.losses.map(l => l.name),
+    loss: Object.values(data.losses).flatMap(list => list.map(l => l.name)),
     optimizer: Object.keys(OPTIMIZERS),
+    stop: STOPS,
+    init: Object.keys(STARTS),
     activation: Object.keys(data.pieces).filter(n => n !== "weighted"),
   };
   attention.chosen = isFixed ? {kind: "table", table: true} : {}; // without a network to press
-  experiment.begin(fromAddress(link, known, experiment.classes), !!link);
+  experiment.begin(fromAddress(link, known, experiment.given, isFixed), !!link.replace(/^#embed=?$/, ""));
 }
 
 // ---- The parts of the page
@@ -45,7 +54,7 @@ $("playback").remove();
 for (const id of ["training", "details", "data-panel", "hint", "more"]) $(id).hidden = false;
 // Without layers there are none to change; Reset goes back to the weights from Python.
 for (const id of ["layers", "activation-field", "shown", "key-lines", "scripts"]) $(id).hidden = isFixed;
-$("seed").parentNode.hidden = isFixed;
+for (const id of ["seed", "init"]) $(id).parentNode.hidden = isFixed;
 if (isFixed) $("network").textContent = "{{net.fixed}}";
 if (isFixed) $("about").textContent = "{{net.fixed.press}}";
 
@@ -53,6 +62,7 @@ function stepOpened(by) {
   attention.chosen.at = Math.max(0, (attention.chosen.at ?? 0) + by);
   ask();
 }
+const scale = () => change(() => experiment.scaleInputs());
 const showLines = hue => () => {
   attention.hue = hue;
   showControls();
@@ -83,6 +93,8 @@ listen({
       settings.sample++;
       experiment.drawExamples();
     }),
+  scale,
+  "scale-now": scale,
   clear: () => setExamples([], undefined),
   add: () => {
     const {low, high} = experiment.view;

@@ -1,8 +1,9 @@
 """The page on which a network learns while you watch.
 
-`playground()` makes a page that trains a small network on points in the plane. A reader can look at
-everything, down to one weight and its update, or one neuron and its operations. `plot.animate`
-makes the same page for a recorded run, with playback controls instead of training.
+`playground()` makes a page that trains a small network on points in the plane, on a curve, or on
+examples with any number of inputs, such as images. A reader can look at everything, down to one
+weight and its update, or one neuron and its operations. `plot.animate` makes the same page for a
+recorded run, with playback controls instead of training.
 
 The page computes with recorded pieces: a step of a neuron's sum, each activation, each loss, or the
 whole model if it is not an MLP; and with the recorded update rule of each optimizer.
@@ -16,7 +17,7 @@ from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
-from micrograd.core.examples import columns, curve, examples
+from micrograd.core.examples import MOST_CLASSES, columns, examples, is_regression, regression
 from micrograd.core.shapes import Model, Numbers, flat
 from micrograd.draw.foreign import check_engine
 from micrograd.draw.network import Weights, stages_of
@@ -53,17 +54,24 @@ def playground(
 ) -> Page:
     """A page that trains the model, starting from its weights; the model itself does not change.
 
+    A site of your own can embed the saved file in an iframe: with the address page.html#embed it
+    shows the buttons, the points and the network alone.
+
+    Two inputs are shown as a plane, one as a curve, any others as a table of the points. 16 inputs,
+    64, 784 or another square are also the pixels of an image, row by row from the top.
+
     Args:
-        model: takes a point [x1, x2] and returns one score, positive for class 1, or one score for
-            each class; for a curve it takes [x] and returns one number. By default the page makes a
+        model: takes the inputs [x1, x2, ...] of a point and returns one score, positive for class
+            1, or one score for each class, or a number to predict. By default the page makes a
             2-8-8-1 network. Neurons can be added only to an MLP, ours or one like the lecture's.
-        X: n points, each with two coordinates; by default the page draws two moons. For a curve
-            (regression), n numbers or rows of one number.
-        y: n labels: 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes. For a curve, the n
-            numbers to predict.
+        X: n points with any number of inputs each, whose names are those of the columns of a table
+            of pandas; or n numbers for a curve. By default the page draws two moons.
+        y: n labels: 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes. For regression, n
+            numbers to predict: so they are understood if there is one input, or if some of them
+            are not whole.
         loss: takes what the model returns and the label; by default for one score
-            `binary_cross_entropy_with_logits`, `cross_entropy` for several, `squared_error` for a
-            curve. The page takes its mean over the examples. Neither may branch on a number.
+            `binary_cross_entropy_with_logits`, `cross_entropy` for several, `squared_error` for
+            regression. The page takes its mean over the examples. Neither may branch on a number.
         names: names of the classes.
         optimizer: an SGD, Adam or AdamW, whose settings and moments the page starts from.
         title: title of the page and of the browser window.
@@ -73,11 +81,17 @@ def playground(
     >>> from micrograd.nn import MLP
     >>> playground(MLP(2, [4, 1]), [[0.0, 1.0], [1.0, 0.0]], [0, 1])
     <a page that trains 2-4-1 on 2 points: .show() opens it, .save('page.html') writes it>
+    >>> from micrograd.datasets import drawn_digits
+    >>> playground(MLP(64, [16, 10]), *drawn_digits())
+    <a page that trains 64-16-10 on 200 points: .show() opens it, .save('page.html') writes it>
     """
     if not (model is None or callable(model)):
         raise TypeError(f"playground expects a model that can be called, got {model!r:.60}")
     layers = [] if model is None else _layers(model)
-    inputs = 1 if X is None and layers and len(layers[0][0][0]) == 1 else columns(X)
+    inputs = len(layers[0][0][0]) if X is None and layers else columns(X)
+    if X is None and inputs > 2:
+        got = f"got a model of {inputs} inputs and no X: pass X and y"
+        raise ValueError(f"playground expects points for a model of more than 2 inputs, {got}")
     parameters = [p for layer in layers for w, b, _ in layer for p in (*w, b)]
     shown: dict[str, Any] = {"sizes": [inputs, 8, 8, 1]}
     if model is not None:
@@ -89,25 +103,31 @@ def playground(
         raise ValueError(f"names expects a name for each of {classes} classes, got {list(names)}")
     signs = y is None or -1 in flat(y)
     usual_names = ("-1", "1") if signs and y is not None else tuple(map(str, range(classes)))
-    if is_curve := inputs == 1:
+    if numeric := inputs == 1 or is_regression(X, y):
+        if outputs > 1:
+            raise ValueError(f"regression expects a model of 1 output, got {outputs}")
         signs, called = True, list(names or usual_names)
-        points = [] if X is None else [[x, y, 0] for x, y in curve(X, y)]
+        points = [] if X is None else [[*row, 0] for row in regression(X, y)]
     else:
-        rows, labels, called = examples(X, y, names or usual_names)
+        rows, labels, called = examples(X, y, names or usual_names, inputs=inputs)
         points = [[*x, k] for x, k in zip(rows, labels, strict=True)]
-    usual = (
-        [cross_entropy] if outputs > 1 else [binary_cross_entropy_with_logits, hinge, squared_error]
-    )
-    can_curve = outputs == 1 and (is_curve or "sizes" in shown)
-    losses = dict.fromkeys([loss, *usual] if loss else usual)  # the given one first
+    can_change = "sizes" in shown  # its inputs and outputs, for other points
+    losses = {
+        k: _losses(k, signs) for k in ((1, *range(3, MOST_CLASSES + 1)) if can_change else ())
+    }
+    losses[outputs] = _losses(outputs, signs, None if numeric else loss, can_change)
+    table: Any = X
     data = {
         # a step of a neuron's sum, which begins with its bias; and its activations
         "pieces": {"weighted": piece(lambda total, w, x: total + w * x, 3)}
         | {name: piece(f, 1) for name, f in ACTIVATIONS.items()},
         "model": None if model is None else shown,
-        "losses": [_loss(f, outputs, signs) for f in losses],
-        "inputs": inputs,
-        "curve": _loss(loss if is_curve and loss else squared_error, 0) if can_curve else None,
+        "losses": losses,
+        "inputs": [*map(str, getattr(table, "columns", ()))] or inputs,
+        "isRegression": numeric,
+        "regression": _loss(loss if numeric and loss else squared_error, 0)
+        if numeric or can_change
+        else None,
         "names": called,
         "examples": points or None,
         "optimizer": optimizer and state_of(optimizer, parameters),
@@ -129,8 +149,6 @@ def _model(
         if sizes[0] != inputs:
             expected = f"for these X, the page expects a model of {inputs} inputs"
             raise ValueError(f"{expected}, got {sizes[0]}: build it with nin={inputs}")
-        if inputs == 1 and sizes[-1] > 1:
-            raise ValueError(f"a curve expects a model of 1 output, got {sizes[-1]}")
         return data | {"sizes": sizes, "activations": [layer[0][-1] for layer in layers]}
     named = model.named_parameters() if isinstance(model, Module) else ()
     called = {p: name for name, p in named}
@@ -159,19 +177,35 @@ def _parameters(model: Any, inputs: int) -> list[Value]:
         return model.parameters()
     results: list[Any] = []
     with suppress(Exception):  # it may take nothing but Values
-        results = flat(model([0.25, -0.5][:inputs]))
+        results = flat(model([0.25] * inputs))
     check_engine("playground", results)
-    xs = [Value(0.25), Value(-0.5)][:inputs]
+    xs = [Value(0.25) for _ in range(inputs)]
     outputs = ([v for v in flat(model(xs)) if isinstance(v, Value)] for _ in range(2))
     first, second = (topological_order(*found) for found in outputs)
     used = set(second).difference(xs)
     return [v for v in first if v.is_leaf and not v.is_constant and v in used]
 
 
-def _loss(loss: Callable[..., Value], outputs: int, signs: bool = False) -> dict[str, Any]:
+def _losses(
+    outputs: int,
+    signs: bool,
+    own: Callable[..., Value] | None = None,
+    can_change: bool = True,
+) -> list[dict[str, Any]]:
+    # Those to choose from for so many outputs, a given one first.
+    usual: list[Callable[..., Value]] = [cross_entropy]
+    if outputs == 1:
+        usual = [binary_cross_entropy_with_logits, hinge, squared_error]
+    found = dict.fromkeys([own, *usual] if own else usual)
+    return [_loss(f, outputs, signs, can_change and f is cross_entropy) for f in found]
+
+
+def _loss(
+    loss: Callable[..., Value], outputs: int, signs: bool = False, takes_label: bool = False
+) -> dict[str, Any]:
     # With one output, the targets are 0 and 1 for cross-entropies and -1 and 1 for the hinge loss.
-    # For other losses they are like the labels in y, or -1 and 1 if there is no y. Of a curve, the
-    # number to predict is an input of the piece.
+    # For other losses they are like the labels in y, or -1 and 1 if there is no y. In regression,
+    # the number to predict is an input of the piece; so is the label if it takes one.
     is_entropy = loss in (binary_cross_entropy_with_logits, cross_entropy)
     doubled = outputs == 1 and (loss is hinge or (signs and not is_entropy))
     targets = ([-1, 1] if doubled else list(range(max(outputs, 2)))) if outputs else []
@@ -179,13 +213,16 @@ def _loss(loss: Callable[..., Value], outputs: int, signs: bool = False) -> dict
     def behind(target: int) -> dict[str, Any]:
         return piece(lambda *z: loss(z[0] if outputs == 1 else list(z), target), outputs)
 
+    classes = [behind(target) for target in targets if not takes_label]
+    if takes_label:
+        classes = [piece(lambda *z: loss(list(z[:-1]), z[-1].data), outputs + 1)]
     is_squared = loss is squared_error and outputs == 1
     function = getattr(loss, "__name__", "<lambda>")
     name, pytorch = KNOWN.get(loss, ("your loss" if function == "<lambda>" else function, ""))
     return {
         **{"name": name, "function": function, "pytorch": pytorch, "targets": targets},
         "threshold": sum(targets) / 2 if is_squared else 0.0,  # a score above it is class 1
-        "classes": [behind(target) for target in targets] if outputs else [piece(loss, 2)],
+        "classes": classes or [piece(loss, 2)],
     }
 
 

@@ -9,7 +9,7 @@ import {explainWords} from "./shared/glossary.js";
 import {decimals, percent, rough, unpacked} from "./shared/numbers.js";
 import {filled} from "./shared/texts.js";
 import {makeTransport} from "./shared/transport.js";
-import {INPUTS} from "./learning/assembly.js";
+import {inputName} from "./learning/assembly.js";
 import {ofSign, picture, oncePerFrame, readTheme, redrawnWhenNeeded} from "./learning/canvas.js";
 import {showCurve} from "./learning/curves.js";
 import {makeNetwork, thickest} from "./learning/network.js";
@@ -25,7 +25,7 @@ const [columns, rows] = run.grid,
 const outputs = run.maps ? unpacked(run.maps, Int8Array) : null;
 const shorts = (text = "") => unpacked(text, Int16Array);
 const numbers = {weights: shorts(run.weights), gradients: shorts(run.gradients)};
-const points = run.points.map(([x, y], i) => ({x, y, label: run.labels[i], test: i >= run.trainingPoints}));
+const points = run.points.map((numbers, i) => ({numbers, label: run.labels[i], test: i >= run.trainingPoints}));
 const legend = () =>
   drawLegend($("legend"), run.names, {hollow: points.length > run.trainingPoints ? "{{plane.validation}}" : ""});
 let now = 0,
@@ -66,7 +66,7 @@ function numbersOf(kind, layer, index) {
 }
 
 function neuronTitle(layer, index) {
-  if (layer === 0) return filled("{{net.input}}", {name: INPUTS[index] ?? `x${index + 1}`});
+  if (layer === 0) return filled("{{net.input}}", {name: inputName(index)});
   const told = layer === sizes.length - 1 ? "{{recorded.output}}" : "{{recorded.neuron}}";
   return filled(told, {layer, n: index + 1});
 }
@@ -92,11 +92,13 @@ function drawNetwork() {
   network.draw({
     sizes,
     called: neuronTitle,
+    ends: [Array.from({length: sizes[0]}, (_, k) => inputName(k)), []],
     hue,
     most,
     height: Math.min(Math.max(170, 60 * Math.max(...sizes) + 34), 560),
     number: (layer, i, j) => (known ? own[layer - 1][i][j] : NaN),
     map: (layer, i) => (outputs && layer ? mapImage(layer, i, false) : null),
+    state: () => "",
     below: () => [],
     chosen: pointed || pressed,
   });
@@ -142,8 +144,8 @@ const network = makeNetwork($("network"), {
     ask();
   },
 });
-for (const id of ["training", "data-panel", "details", "arithmetic", "layers", "activation-field", "hint", "figures"])
-  $(id).remove();
+const LIVE = "training data-panel details arithmetic layers activation-field hint figures table per-class";
+for (const id of LIVE.split(" ")) $(id).remove();
 $("playback").hidden = false;
 $("page").classList.add("recorded");
 $("truth").hidden = !run.truth.length;
@@ -171,7 +173,6 @@ redrawnWhenNeeded(isNow => {
 });
 transport.goTo(0);
 draw();
-if (!matchMedia("(prefers-reduced-motion: reduce)").matches) transport.play();
 explainWords(name => MEANING[name]);
 
 // For tests.

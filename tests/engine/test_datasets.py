@@ -279,6 +279,17 @@ def test_files_that_are_not_mnist(tmp_path):
 
 
 @pytest.mark.slow
+def test_drawn_digits_differ_from_each_other_more_than_from_themselves():
+    X, y = datasets.drawn_digits(300)
+    assert (X, y) == datasets.drawn_digits(300)
+    assert [y.count(k) for k in range(10)] == [30] * 10
+    assert {len(x) for x in X} == {64}
+    assert all(0 <= pixel <= 1 for x in X for pixel in x)
+    clean, labels = datasets.drawn_digits(300, noise=0.0)
+    of = {tuple(x): k for x, k in zip(clean, labels, strict=True)}
+    assert all(of[tuple(x)] == k for x, k in zip(clean, labels, strict=True))
+
+
 def test_digits_are_those_of_scikit_learn():
     X, y = datasets.digits()
     assert X.shape == (1797, 64)

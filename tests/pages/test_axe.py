@@ -8,7 +8,7 @@ from browser import violations
 from page_programs import TEXTS, Bigram
 
 from micrograd import Value, draw_dot, explain, microscope, playground, plot
-from micrograd.datasets import moons
+from micrograd.datasets import drawn_digits, moons
 from micrograd.grade import grade
 from micrograd.grade.points import POINTS
 from micrograd.grade.report import class_page, student_page
@@ -69,6 +69,11 @@ PAGES = {  # what makes a page, and what is pressed on it
     "training": (lambda: playground().html, ["#paste"]),
     "a point": (lambda: playground(MLP(2, [3, 1]), *moons(10)).html, ["#next-point", "#one-step"]),
     "a curve": (lambda: playground().html, ["[data-shape=curve]", "#next-point"]),
+    "a table": (
+        lambda: playground(MLP(64, [4, 10]), *drawn_digits(20)).html,
+        ["#next-point", "[aria-label^='L0.n1']"],
+    ),
+    "a formula": (lambda: playground().html, ["[data-shape=formula]"]),
     "a script": (lambda: playground().html, ["#micrograd"]),
     "a graded engine": (student, []),
     "a class": (whole_class, []),

@@ -199,14 +199,15 @@ TRAINING_NEEDS = (
     "train one-step undo reset seed rate rate-slider batch optimizer loss-name boundary"
 )
 TRAINING = """() => { const {training, curves, examples, chosen, moved, ...state} = page.state();
-  const $ = id => document.getElementById(id), {across, up, isInside} = page.geometry();
+  const $ = id => document.getElementById(id), plane = page.geometry();
+  const isSeen = ({numbers: [x, y]}) => plane.isInside(plane.across(x), plane.up(y));
   const {pointed} = attention;
   return {p: [...training.p], steps: training.steps, examples,
     weight: chosen.weight, kind: chosen.kind,
     sizes: state.sizes, activations: state.activations, targets: state.loss.targets,
-    isCurve: experiment.isCurve, lossName: state.loss.name, threshold: state.loss.threshold,
+    isRegression: state.isRegression, lossName: state.loss.name, threshold: state.loss.threshold,
     before: moved && [...moved.weights],
-    inSight: examples.every(({x, y}) => isInside(across(x), up(y))), rate: state.settings.rate,
+    inSight: !plane || examples.every(isSeen), hasPlane: !!plane, rate: state.settings.rate,
     figures: $("figures").innerText, said: $("said").textContent,
     caption: $("plane-about").innerText,
     neuron: pointed && experiment.neuronName(pointed.layer, pointed.index), names: state.names,
@@ -221,12 +222,19 @@ def judged(now):
     model = MLP(sizes[0], sizes[1:], activation=activation, output=output)
     for p, x in zip(model.parameters(), now["p"], strict=True):
         p.data = x
-    loss_of = squared_error if now["isCurve"] else LOSSES[now["lossName"]][0]
+    loss_of = squared_error if now["isRegression"] else LOSSES[now["lossName"]][0]
+    if sizes[-1] > 1:
+        loss_of = cross_entropy
     losses, right, trained = [], 0, [e for e in now["examples"] if not e["test"]]
     for e in trained:
-        score = model([e["x"]] if now["isCurve"] else [e["x"], e["y"]])
-        losses.append(loss_of(score, e["y"] if now["isCurve"] else now["targets"][e["label"]]))
-        right += (score.data > now["threshold"]) == e["label"]
+        score = model(e["numbers"][: sizes[0]])
+        target = e["numbers"][-1] if now["isRegression"] else now["targets"][e["label"]]
+        losses.append(loss_of(score, target))
+        if sizes[-1] > 1:
+            scores = [z.data for z in score]
+            right += scores.index(max(scores)) == e["label"]
+        else:
+            right += (score.data > now["threshold"]) == e["label"]
     loss = sum(losses) / len(trained)
     loss.backward()
     return loss.data, right / len(trained), [p.grad for p in model.parameters()]
@@ -239,11 +247,12 @@ def test_the_training_page_is_right_after_all_its_controls(tmp_path, opened):
     def check(used):
         now = page.evaluate(TRAINING)
         said, trained = now["said"], [e for e in now["examples"] if not e["test"]]
-        assert now["inSight"]
-        assert now["neuron"] or "network's answer" in now["caption"]
-        assert not now["neuron"] or f": {now['neuron']} alone" in now["caption"]
+        assert now["inSight"], now["examples"]
+        answer = f": {now['neuron']} alone" if now["neuron"] else "network's answer"
+        assert (answer if now["hasPlane"] else "Press a point") in now["caption"]
         assert used[-1] == "rate" or read(now["rateShown"]) == now["rate"]
-        assert now["classes"][-2:] == now["names"]
+        if now["hasPlane"] and not now["isRegression"]:
+            assert now["classes"][-len(now["names"]) :] == now["names"]
         assert ("no points" in said) == (not trained)
         if not trained:
             return
@@ -257,7 +266,7 @@ def test_the_training_page_is_right_after_all_its_controls(tmp_path, opened):
         step, told, *right = re.findall(r"[−\d.]+(?:e−?\d+)?", now["figures"])
         assert int(step) == now["steps"]
         assert read(told) == pytest.approx(loss, rel=1e-3, abs=6e-4)
-        assert now["isCurve"] or read(right[0]) == pytest.approx(100 * share, abs=0.06)
+        assert now["isRegression"] or read(right[0]) == pytest.approx(100 * share, abs=0.06)
         if now["before"]:
             assert ("moved most" in said) == (now["before"] != now["p"])
             old_new = re.search(r"(?:fell|rose) from (\S+) to (\S+)\.", said)
@@ -270,6 +279,10 @@ def test_the_training_page_is_right_after_all_its_controls(tmp_path, opened):
         '5, 5, "1"\n-3,2,0',
         "1,2\n2,3",
         "1,2,a\n1,3,b\n2,2,c",
+        "p,q,r,kind\n1,2,-3,a\n1,3,0.5,b\n2,2,0,c\n1,1,1,a",
+        "1,2,2.5,3.5\n1,0,2,-1",
+        "x^2 < y",
+        "y = sin(x)",
     ]
     with opened(path) as page:
         page.set_default_timeout(2000)
@@ -289,7 +302,7 @@ READING = """() => ({isRunning: clock.isRunning(), weights: [...page.model.weigh
 def test_the_microscope_is_right_after_all_its_controls(tmp_path, opened):
     path, model = tmp_path / "page.html", Bigram()
     microscope(model, "ab.", TEXTS, optimizer=SGD(model.parameters(), lr=0.5)).save(path)
-    links = {"#text=ab&at=1": ([0, 1], 1), "#number=&text=ba": ([1, 0], 0)}
+    links = {"#text=ab&at=1": ([0, 1], 1), "#number=&text=ba": ([1, 0], 2)}
 
     def check(used):
         now = page.evaluate(READING)

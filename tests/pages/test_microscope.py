@@ -88,6 +88,23 @@ def test_a_number_is_followed_down_to_the_weights(chromium, tmp_path):
         assert page.locator("#blame").is_visible()
 
 
+def test_it_opens_at_the_last_letter_with_one_number_explained(chromium, tmp_path):
+    random.seed(3)
+    model, path = Recurrent(), tmp_path / "page.html"
+    microscope(model, "ab.", TEXTS).save(path)
+    with browser.opened(chromium, path) as page:
+        assert page.locator("#positions [aria-pressed=true]").inner_text() == TEXTS[0][-1]
+        codes = [2, *("ab".index(letter) for letter in TEXTS[0])]
+        logits = [z.data for z in model.logits(codes)[-1]]
+        best = logits.index(max(logits))
+        told = page.locator("#number .big").inner_text().replace("−", "-")
+        assert told == f"logit of {'ab.'[best]} at position {len(TEXTS[0])} = {max(logits):.4g}"
+        strip = page.locator(".strip").last
+        assert strip.locator("button").all_inner_texts() == ["a", "b", "."]
+        scale = strip.locator("span").inner_text().replace("±", "")
+        assert float(scale) == pytest.approx(max(map(abs, logits)), rel=1e-3)
+
+
 def test_a_step_reads_the_next_text_or_the_one_typed(chromium, tmp_path):
     path = tmp_path / "page.html"
     microscope(Bigram(), "ab.", TEXTS).save(path)

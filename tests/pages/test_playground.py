@@ -1,8 +1,10 @@
 """The page of live training: what is in the file, what it computes, and what people do with it."""
 
+import math
 import random
 import re
 
+import numpy as np
 import pytest
 from browser import assert_print_is_light, colours, until
 from page_programs import LOSSES
@@ -11,8 +13,8 @@ from plotting import HOSTILE
 import micrograd
 from micrograd import SGD, Adam, AdamW, Linear, Sequential, Value, playground
 from micrograd.core.tracing import TraceError
-from micrograd.datasets import blobs, moons
-from micrograd.losses import binary_cross_entropy_with_logits, squared_error
+from micrograd.datasets import blobs, drawn_digits, moons
+from micrograd.losses import binary_cross_entropy_with_logits, cross_entropy, squared_error
 from micrograd.nn import MLP, Activation, Module
 
 X, Y = moons(40)
@@ -123,6 +125,58 @@ def test_twenty_steps_agree_with_the_engine(tmp_path, opened, model, optimizer, 
     assert found == pytest.approx(expected, rel=1e-12)
 
 
+ROWS = [[math.sin(3 * i + k) for k in range(5)] for i in range(12)]
+KINDS = [i % 3 for i in range(12)]
+TABLES = {
+    "classes": (lambda: mlp(5, [4, 3], activation="tanh"), ROWS, KINDS, cross_entropy),
+    "images": (lambda: mlp(64, [5, 10]), *drawn_digits(20), cross_entropy),
+    "numbers": (lambda: mlp(5, [4, 1], activation="sigmoid"), ROWS,
+                [a * b for a, b, *_ in ROWS], squared_error),
+    "function": (lambda: Doubled(5, [3, 1]), ROWS, [a * b for a, b, *_ in ROWS], squared_error),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_any_number_of_inputs_trains_as_in_python_and_the_table_shows_the_answers(
+    tmp_path, opened, name
+):
+    random.seed(4)
+    make, X, y, loss = TABLES[name]
+    model = make()
+    optimizer = SGD(model.parameters(), lr=0.03)
+    with opened(saved(playground(model, X, y, optimizer=optimizer), tmp_path)) as page:
+        page.evaluate("page.train(20)")
+        found = page.evaluate("page.numbers()")
+        page.click("#table tr >> nth=3")
+        drawn(page)
+        row = page.locator("#table tr >> nth=3").inner_text().split("\t")
+        said = page.inner_text("#details").replace("−", "-")
+        assert page.is_hidden("#boundary")
+    assert found == pytest.approx(trained(model, X, y, loss, lambda k: k, optimizer), rel=1e-9)
+    scores = [z.data for z in np.atleast_1d(model(X[2]))]
+    assert ", ".join(f"{z:.4g}" for z in scores) in said
+    if loss is squared_error:
+        expected = [y[2], scores[0], scores[0] - y[2]]
+        assert [float(x.replace("−", "-")) for x in row[-3:]] == pytest.approx(expected, rel=1e-2)
+    else:
+        guess = scores.index(max(scores))
+        assert row[-3:] == [str(y[2]), str(guess), "✓" if guess == y[2] else "✗ wrong"]
+
+
+@pytest.mark.slow
+def test_a_neuron_with_many_inputs_shows_its_sum(tmp_path, opened):
+    model = mlp(64, [5, 10], activation="tanh")
+    X, y = drawn_digits(20)
+    with opened(saved(playground(model, X, y), tmp_path)) as page:
+        page.click("[aria-label^='L0.n3']")
+        drawn(page)
+        said = page.inner_text("#details").replace("−", "-")
+        assert f"makes it {model.layers[0](X[0])[3].data:.4g}" in said
+        page.click("#details td button")
+        drawn(page)
+        assert "Weight" in page.get_by_label("Weight", exact=True).get_attribute("aria-label")
+
+
 @pytest.mark.parametrize("kind", ["mlp", "function"])
 @pytest.mark.parametrize("loss", [squared_error, lambda z, y: (z - y).tanh() ** 2])
 def test_a_curve_trains_as_in_python(tmp_path, opened, kind, loss):
@@ -195,7 +249,7 @@ def test_the_page_is_small_and_draws_no_random_number():
     state = random.getstate()
     page = playground()
     assert random.getstate() == state
-    assert len(page.html.encode()) < 220_000
+    assert len(page.html.encode()) < 290_000
     assert len(playground(MLP(2, [16, 16, 1]), X * 10, Y * 10).html.encode()) < 500_000
     assert "{{" not in page.html
 
@@ -204,7 +258,9 @@ def test_the_page_is_small_and_draws_no_random_number():
     ("arguments", "message"),
     [
         (lambda: ("model",), "expects a model that can be called, got 'model'"),
-        (lambda: (MLP(3, [1]),), "expects a model of 2 inputs, got 3"),
+        (lambda: (MLP(3, [1]),), "got a model of 3 inputs and no X: pass X and y"),
+        (lambda: (MLP(3, [1]), X, Y), "expects a model of 2 inputs, got 3"),
+        (lambda: (MLP(64, [10]), [[[0.0] * 8] * 8], [0]), r"shape \(1, 8, 8\): pass X.reshape"),
         (lambda: (MLP(2, [1]), [1.0, 2.0], [1.0, 2.0]), "expects a model of 1 inputs, got 2"),
         (lambda: (MLP(1, [1]), [1.0, 2.0], [1.0]), "a number for each of 2 points, got 1"),
         (lambda: (MLP(1, [2]), [1.0, 2.0], [1.0, 2.0]), "a model of 1 output, got 2"),
@@ -430,8 +486,8 @@ def test_a_point_flows_through_the_network(tmp_path, opened):
     model = mlp(2, [3, 1], activation="tanh")
     with opened(saved(playground(model, X, Y), tmp_path)) as page:
         x, y = page.evaluate(
-            "[page.geometry().across(page.state().examples[4].x), "
-            "page.geometry().up(page.state().examples[4].y)]"
+            "[page.geometry().across(page.state().examples[4].numbers[0]), "
+            "page.geometry().up(page.state().examples[4].numbers[1])]"
         )
         page.click("#boundary", position={"x": x, "y": y})
         drawn(page)
@@ -538,7 +594,7 @@ def test_points_are_added_moved_and_deleted_by_hand(ready, opened):
         drawn(page)
         *old, new = page.evaluate(examples)
         assert (old, new["label"]) == (start, 1)
-        place = pytest.approx([new["x"], new["y"]], abs=0.02)
+        place = pytest.approx(new["numbers"], abs=0.02)
         assert page.evaluate("page.geometry().at(60, 20)") == place
         box = board.bounding_box()
         page.mouse.move(box["x"] + 60, box["y"] + 20)
@@ -547,7 +603,7 @@ def test_points_are_added_moved_and_deleted_by_hand(ready, opened):
         page.mouse.up()
         drawn(page)
         moved = page.evaluate(examples)[-1]
-        place = pytest.approx([moved["x"], moved["y"]], abs=0.02)
+        place = pytest.approx(moved["numbers"], abs=0.02)
         assert page.evaluate("page.geometry().at(120, 40)") == place
         page.click("#boundary", position={"x": 120, "y": 40})
         drawn(page)
@@ -568,45 +624,138 @@ def test_points_are_added_moved_and_deleted_by_hand(ready, opened):
         assert len(page.evaluate(examples)) == 1
 
 
+def pasted(page, text):
+    """What the page says, the labels of its points, and the names of the classes."""
+    page.get_by_label("Points as CSV").fill(text)
+    page.get_by_role("button", name="Use these points").click()
+    drawn(page)
+    examples = page.evaluate("page.state().examples")
+    names = page.evaluate("page.state().names")
+    return page.text_content("#details output"), [p["label"] for p in examples], names
+
+
 def test_points_are_pasted_as_csv(ready, opened):
     with opened(ready) as page:
-
-        def pasted(text):
-            """What the page says, the labels of its points, and the names of the classes."""
-            page.get_by_label("Points as CSV").fill(text)
-            page.get_by_role("button", name="Use these points").click()
-            drawn(page)
-            examples = page.evaluate("page.state().examples")
-            names = page.locator("#legend bdi").all_text_contents()
-            return page.text_content("#details output"), [p["label"] for p in examples], names
-
         page.click("#paste")
         for text, message in (
-            ("", "Expected 1 to 400 points, got 0: paste one point in each line."),
-            ("1,2,0\n3,4", "Line 2: expected 3 columns (x1, x2, class) or 2 (x, number to pred"),
-            ("a,b,c\n1,x,0", "Line 2: expected two finite numbers, got 1, x: write them like"),
-            ("nan,inf,red\n1,2,blue", "Line 1: expected two finite numbers, got nan, inf: "),
-            ("1;2;5", "Line 1: expected one of the classes 0, 1, got 5: use these. To predict "),
-            ("1,2,a\n3,4,b\n5,6,c", "Expected 2 classes, got a, b, c: this network tells 2 apart."),
+            ("", "Expected 1 to 2000 points, got 0: paste one point in each line."),
+            ("1,2,0\n3,4", "Line 2: expected 3 columns, as in the first line, got 2"),
+            ("a,b,c\n1,x,0", "Line 2, column b: expected a finite number, got x: write it like"),
+            ("nan,inf,red\n1,2,blue", "Line 1, column x₁: expected a finite number, got nan: "),
+            ("1;2;5", "Expected two classes or more, got 5: add points of another class."),
+            ("5", "Expected at least one column to predict from, got none"),
+            ("1,2,a\n3,4,", "Line 2, column x₃: expected a class or a number, got nothing"),
+            ("".join(f"1,2,k{i}\n" for i in range(9)), "Expected at most 8 classes, got 9: "),
         ):
-            said, labels, _ = pasted(text)
+            said, labels, _ = pasted(page, text)
             assert said.startswith(message)
             assert len(labels) == 100
-        said, *_ = pasted("x1;x2;class\n5;2,5;1\n-3e-1;0.25;0\r\n\n1.5\t2\t0.0\n")  # commas, too
-        assert said == "3 points."
-        found = [[p["x"], p["y"], p["label"]] for p in page.evaluate("page.state().examples")]
+        said, *_ = pasted(page, "x1;x2;class\n5;2,5;1\n-3e-1;0.25;0\r\n\n1.5\t2\t0.0\n")
+        assert said == "3 points of 2 classes (0, 1). Inputs: x1, x2."  # decimal commas, too
+        found = [[*p["numbers"], p["label"]] for p in page.evaluate("page.state().examples")]
         assert found == [[5, 2.5, 1], [-0.3, 0.25, 0], [1.5, 2, 0]]
         for text, names, labels in (  # as micrograd.datasets.read_csv reads them
             ('1, 2, "red, dark"\n3,4,blue\n5,6, blue ', ["blue", "red, dark"], [1, 0, 0]),
             ("1,2,1.0\n3,4,-1\n5,6,01", ["-1", "1"], [1, 0, 1]),
         ):
-            assert pasted(text)[1:] == (labels, names)
+            assert pasted(page, text)[1:] == (labels, names)
         with opened(ready, hash=page.evaluate("location.hash")) as again:  # it has the names
             assert again.locator("#brush bdi").all_text_contents() == names
         page.click("[data-shape=moons]")
         assert page.locator("#legend bdi").all_text_contents() == ["0", "1"]
-        pasted("x,y\n1,2.5\n2,-1")  # a curve, with a network of one input
+        pasted(page, "x,y\n1,2.5\n2,-1")  # a curve, with a network of one input
         assert page.evaluate("page.state().sizes") == [1, 8, 8, 1]
+
+
+FLOWERS = "id,petal,sepal,width,kind\n1,1.4,5,20,setosa\n2,4.7,7,40,versicolor\n3,6,6,70,virginica"
+
+
+def test_a_table_of_ones_own_is_learned_from(ready, opened, tmp_path):
+    (tmp_path / "flowers.csv").write_text(FLOWERS)
+    with opened(ready) as page:
+        page.fill("#share", "0")
+        page.click("#paste")
+        page.set_input_files("[type=file]", tmp_path / "flowers.csv")
+        page.get_by_label("id", exact=True).uncheck()  # not an input
+        page.get_by_role("button", name="Use these points").click()
+        drawn(page)
+        said = "3 points of 3 classes (setosa, versicolor, virginica). Inputs: petal, sepal, width."
+        assert page.text_content("#details output") == said
+        assert page.evaluate("page.state().sizes") == [3, 8, 8, 3]
+        page.get_by_role("button", name="Scale the inputs").click()
+        drawn(page)
+        X = np.array([[1.4, 5, 20], [4.7, 7, 40], [6, 6, 70]])
+        found = [p["numbers"] for p in page.evaluate("page.state().examples")]
+        assert np.array(found) == pytest.approx((X - X.mean(0)) / X.std(0), abs=1e-4)
+        before, link = page.evaluate("page.numbers()"), page.evaluate("location.hash")
+        page.evaluate("page.train(5)")
+        after = page.evaluate("page.numbers()")
+        page.get_by_label("Predict", exact=True).select_option("petal")
+        page.get_by_label("kind", exact=True).uncheck()
+        page.get_by_role("button", name="Use these points").click()
+        drawn(page)
+        assert page.text_content("#details output").startswith("3 points with a number to predict")
+    with opened(ready, hash=link) as again:
+        assert again.evaluate("page.numbers()") == before
+        assert again.evaluate("page.state().inputs") == ["petal", "sepal", "width"]
+    model = MLP(3, [8, 8, 3], activation="tanh")
+    for p, number in zip(model.parameters(), before, strict=True):
+        p.data = number
+    optimizer = SGD(model.parameters(), lr=0.3)
+    expected = trained(model, found, [0, 1, 2], cross_entropy, int, optimizer, steps=5)
+    assert after == pytest.approx(expected, rel=1e-9)
+
+
+def test_points_follow_a_formula(ready, opened):
+    with opened(ready) as page:
+        page.fill("#noise", "0")
+        page.click("[data-shape=formula]")
+        for text, is_one in (
+            ("above sin(3x)", lambda x, y: y > math.sin(3 * x)),
+            ("x1² + x₂^2 < 1", lambda x, y: x * x + y * y < 1),
+            ("2 (x - y)/exp(-x) > .5", lambda x, y: 2 * (x - y) * math.exp(x) > 0.5),
+            ("-x**2 < y - 1", lambda x, y: -(x**2) < y - 1),
+        ):
+            page.fill("#formula", text)
+            page.keyboard.press("Enter")
+            drawn(page)
+            points = page.evaluate("page.state().examples")
+            assert len(points) == 100
+            assert all(p["label"] == is_one(*p["numbers"]) for p in points)
+        for text in ("y", "y > ", "y > alert(1)", "y > a", "y > 3)", "x = y", "constructor > 1"):
+            page.fill("#formula", text)
+            page.keyboard.press("Enter")
+            assert f"got {text}: use x" in page.inner_text("#refusedFormula")
+        assert page.evaluate("page.state().examples") == points
+        page.fill("#formula", "y = sqrt(x)")  # a number to predict, where there is one
+        page.keyboard.press("Enter")
+        drawn(page)
+        assert page.inner_text("#refusedFormula") == ""
+        assert page.evaluate("page.state().sizes") == [1, 8, 8, 1]
+        for x, y in (p["numbers"] for p in page.evaluate("page.state().examples")):
+            assert y == pytest.approx(math.sqrt(x), abs=1e-3)
+        with opened(ready, hash=page.evaluate("location.hash")) as again:
+            assert again.evaluate("page.numbers()") == page.evaluate("page.numbers()")
+
+
+def test_training_stops_when_it_is_good_enough(ready, opened):
+    with opened(ready) as page:
+        page.select_option("#stop", "accuracy 0.95")
+        page.click("#train")
+        until(page, "!document.querySelector('#train').ariaPressed.includes('true')")
+        assert "Good enough" in page.inner_text("#said")
+        assert page.evaluate("page.state().curves.accuracy.at(-1)") >= 0.95
+        examples, scores = page.evaluate("page.state().examples"), []
+        told = re.findall(r"([01])\s([\d.]+)%", page.inner_text("#per-class"))
+        p = page.evaluate("page.numbers()")
+    model = MLP(2, [8, 8, 1], activation="tanh")
+    for parameter, number in zip(model.parameters(), p, strict=True):
+        parameter.data = number
+    for k in (0, 1):
+        own = [e for e in examples if e["label"] == k and not e["test"]]
+        right = sum((model(e["numbers"]).data > 0) == k for e in own)
+        scores.append((str(k), pytest.approx(100 * right / len(own), abs=0.1)))
+    assert [(k, float(share)) for k, share in told] == scores
 
 
 def test_data_noise_size_and_split_can_be_chosen(ready, opened):
@@ -621,7 +770,7 @@ def test_data_noise_size_and_split_can_be_chosen(ready, opened):
         drawn(page)
         examples = page.evaluate("page.state().examples")
         assert [len(examples), sum(e["test"] for e in examples)] == [200, 100]
-        assert max(e["y"] for e in examples) == pytest.approx(1, abs=1e-3)
+        assert max(e["numbers"][1] for e in examples) == pytest.approx(1, abs=1e-3)
 
 
 def test_the_address_brings_the_state_back(ready, opened):
@@ -955,6 +1104,74 @@ def test_notebooks_show_it_in_a_frame(tmp_path, opened):
 
 
 @pytest.mark.slow
+def test_it_can_be_embedded_in_a_small_frame(ready, opened):
+    with opened(ready, width=720, height=480, hash="#embed") as page:
+        for part in ("#train", "#boundary", "#network"):
+            box = page.locator(part).bounding_box()
+            assert box["y"] + box["height"] <= 480, part
+        assert not any(map(page.is_visible, ("h1", "#data-panel", "#optimizer")))
+        page.click("#one-step")
+        drawn(page)
+        assert page.evaluate("location.hash").startswith("#embed")
+
+
+@pytest.mark.slow
+def test_a_rate_too_large_is_compared_with_a_tenth_of_it(ready, opened):
+    with opened(ready, hash="#loss=squared error&rate=2&optimizer=Adam&share=0&size=20") as page:
+        page.evaluate("page.train(7)")
+        before = page.evaluate("page.numbers()")
+        memory = page.evaluate(
+            "[...page.state().training.memory.m, ...page.state().training.memory.s]"
+        )
+        page.evaluate("page.train(1)")
+        said, after = page.inner_text("#said"), page.evaluate("page.numbers()")
+        told = float(re.search(r"\(0\.2\), the last step would have led to (\S+) instead", said)[1])
+        points = page.evaluate("page.state().examples")
+        assert page.evaluate("page.numbers()") == after
+    model = MLP(2, [8, 8, 1], activation="tanh")
+    optimizer = Adam(model.parameters(), lr=0.2)
+    for p, number in zip(model.parameters(), before, strict=True):
+        p.data = number
+    X, y = [p["numbers"] for p in points], [2 * p["label"] - 1 for p in points]
+
+    def loss():
+        return sum(squared_error(model(x), target) for x, target in zip(X, y, strict=True)) / len(X)
+
+    loss().backward()
+    n = len(before)
+    for p, m, s in zip(model.parameters(), memory[:n], memory[n:], strict=True):
+        m, s = 0.9 * m + 0.1 * p.grad, 0.999 * s + 0.001 * p.grad**2
+        mean, root = m / (1 - 0.9**8), (s / (1 - 0.999**8)) ** 0.5
+        p.data -= optimizer.lr * mean / (root + 1e-8)
+    assert loss().data == pytest.approx(told, rel=1e-2)
+
+
+@pytest.mark.slow
+def test_first_weights_are_drawn_as_asked(ready, opened):
+    spread = {"uniform": [3**-0.5] * 3, "he": [1.0, 0.5, 0.5],
+              "xavier": [0.2**0.5, 8**-0.5, (2 / 9) ** 0.5]}  # fmt: skip
+    with opened(ready) as page:
+        start = page.evaluate("page.numbers()")
+        for name, expected in spread.items():
+            page.select_option("#init", name)
+            rows, found = [], []
+            for seed in range(30):
+                page.fill("#seed", str(seed))
+                page.keyboard.press("Tab")
+                rows.append(page.evaluate("page.numbers()"))
+            layers = [(0, 24, 3), (24, 96, 9), (96, 105, 9)]
+            for begin, end, width in layers:
+                part = np.array(rows)[:, begin:end].reshape(-1, width)
+                assert not part[:, -1].any()  # biases
+                found.append(part[:, :-1].std())
+            assert found == pytest.approx(expected, rel=0.12)
+        page.select_option("#init", "uniform")
+        page.fill("#seed", "11")
+        page.keyboard.press("Tab")
+        assert page.evaluate("page.numbers()") == start
+
+
+@pytest.mark.slow
 def test_the_page_says_why_a_network_does_not_learn(opened, tmp_path):
     random.seed(2)
     model, X, y = MLP(2, [4, 1]), [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
@@ -970,12 +1187,20 @@ def test_the_page_says_why_a_network_does_not_learn(opened, tmp_path):
         dead = [f"L0.n{i}" for i, some in enumerate(outputs) if not any(some)]
         assert dead
         assert f"Dead hidden neurons: {len(dead)} of 4 ({', '.join(dead)})" in said
+        marked = page.locator(".neuron", has_text="dead").all()
+        assert [tile.get_attribute("title")[:5] for tile in marked] == dead
     far = [[100.0 * a, 150.0 * b] for a, b in X]
     playground(MLP(2, [4, 1], activation="tanh"), far, y).save(tmp_path / "far.html")
     with opened(tmp_path / "far.html") as page:
         assert "inputs" not in page.locator("#said").inner_text()  # before the first step
         page.evaluate("page.train(1)")
         assert "The inputs go up to 150." in page.locator("#said").inner_text()
+        page.locator("#sentence button", has_text="Scale the inputs").click()
+        drawn(page)
+        points = page.evaluate("page.state().examples.map(e => e.numbers)")
+        assert points == [[-1, -1], [-1, 1], [1, -1], [1, 1]]
+        page.evaluate("page.train(1)")
+        assert "inputs" not in page.locator("#said").inner_text()
     playground().save(tmp_path / "moons.html")
     with opened(tmp_path / "moons.html") as page:
         page.evaluate("page.train(50)")

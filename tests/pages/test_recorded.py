@@ -86,11 +86,14 @@ def test_buttons_keys_and_slider_lead_through_the_steps(history, tmp_path, opene
         until(page, "document.querySelector('#said').textContent.includes('step 9 of')")
 
 
-def test_it_plays_by_itself_to_the_end_and_again(tmp_path, opened):
+def test_it_plays_to_the_end_and_again(tmp_path, opened):
     history = plot.animate(lambda P: P[:, 0], X, Y)
     for step in range(20):
         history.record(1 / (step + 1))
-    with opened(page_of(history, tmp_path)) as page:  # nobody has to press Play
+    with opened(page_of(history, tmp_path)) as page:
+        assert page.text_content("#said").startswith("step 0 of")  # it waits for its reader
+        assert not page.evaluate("page.transport.isPlaying()")
+        page.click("#play")
         until(page, "page.now() === page.count - 1 && !page.transport.isPlaying()")
         until(page, "document.querySelector('#said').ariaLive === 'polite'")
         page.keyboard.press("Space")  # from the beginning to the end again
@@ -102,6 +105,7 @@ def test_space_pauses(tmp_path, opened):
     for step in range(101):
         history.record(1 / (step + 1))
     with opened(page_of(history, tmp_path)) as page:
+        page.click("#play")
         page.select_option("#speed", "0.25")  # half a minute, whatever else the machine does
         until(page, "page.now() > 1")
         assert page.get_attribute("#play", "aria-label") == "Pause"
@@ -109,15 +113,6 @@ def test_space_pauses(tmp_path, opened):
         page.keyboard.press("Space")
         assert page.get_attribute("#play", "aria-label") == "Play"
         assert not page.evaluate("page.transport.isPlaying()")
-
-
-def test_with_reduced_motion_it_starts_by_hand(history, tmp_path, opened):
-    with opened(page_of(history, tmp_path), reduced_motion="reduce") as page:
-        assert not page.evaluate("page.transport.isPlaying()")
-        assert page.text_content("#said").startswith("step 0 of")
-        page.focus("#play")
-        page.keyboard.press("Space")  # the button's own key, once: twice would stop at the start
-        until(page, "document.querySelector('#said').textContent.includes('step 12 of')")
 
 
 def test_the_network_shows_gradients_and_what_a_neuron_sees(history, tmp_path, opened):

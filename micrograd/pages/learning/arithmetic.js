@@ -11,7 +11,8 @@ import {chainTexts, pictureOf} from "../shared/picture.js";
 import {Graph} from "../shared/program.js";
 import {Steps} from "../shared/steps.js";
 import {filled} from "../shared/texts.js";
-import {INPUTS, inputWeight} from "./assembly.js";
+import {inputWeight} from "./assembly.js";
+import {MOST_INPUTS} from "./experiment.js";
 import {attention, chooseMore, clock, experiment, setWeight} from "./state.js";
 
 const PHASES = {forward: "{{opened.forward}}", seed: "{{opened.backward}}", backward: "{{opened.backward}}"};
@@ -60,7 +61,7 @@ function called(neuron, graph) {
     weights.forEach((node, k) => named.set(node, inputWeight(k)));
     named.set(bias, "b").set(output, experiment.neuronName(neuron.layer, neuron.index));
   } else {
-    inputs.forEach((node, k) => named.set(node, INPUTS[k]));
+    inputs.forEach((node, k) => named.set(node, experiment.inputs[k] ?? "y"));
     model.parameters.forEach((node, k) => named.set(node, own.called[k]));
     named.set(graph.root, "{{term.loss}}");
   }
@@ -92,13 +93,14 @@ function buildPart(neuron, whole) {
 export function drawArithmetic() {
   const {chosen} = attention,
     {examples, isFixed, model, sizes, activations, settings} = experiment;
-  const neuron = chosen.neuron && chosen.neuron.layer > 0 && examples.length ? chosen.neuron : null;
+  const isShown = chosen.neuron?.layer > 0 && examples.length && sizes[chosen.neuron.layer - 1] <= MOST_INPUTS;
+  const neuron = isShown ? chosen.neuron : null;
   const isModel = isFixed && chosen.point !== undefined && model.graph.nodes.length < 200;
   $("arithmetic").hidden = !neuron && !isModel;
   if (!neuron && !isModel) return;
   const point = chosen.point ?? 0,
     whole = experiment.flow(point),
-    {x, y, label} = examples[point];
+    {numbers, label} = examples[point];
   const title = neuron ? experiment.neuronTitle(neuron.layer, neuron.index) : "{{opened.whole}}";
   const again = [sizes, activations, settings.loss, title, label].join();
   if (shownKey !== again || !stage.svg.clientWidth) buildPart(neuron, whole);
@@ -112,7 +114,7 @@ export function drawArithmetic() {
   stage.show(pictureAt(steps, at, state));
   chosen.at = shown = at;
   $("opened-name").textContent = title;
-  $("opened-about").textContent = filled("{{opened.point}}", {x: number(x), y: number(y)});
+  $("opened-about").textContent = filled("{{opened.point}}", {x: numbers.map(number).join(", ")});
   $("opened-count").textContent = filled("{{steps.count}}", {at, last});
   $("opened-back").disabled = at === 0;
   $("opened-forward").disabled = $("opened-all").disabled = at === last;

@@ -1,9 +1,11 @@
 // Pieces of graphs put together. pieces.py recorded each piece: `rules`, `nodes` and `leaves` as in
 // program.js, and which of its nodes are `inputs` and `outputs`. Pure, apart from growing an Assembly.
 
-export const INPUTS = ["x₁", "x₂"];
-/** The name of the weight of an input: w₁ for the first. @param {number} input */
-export const inputWeight = input => `w${String(input + 1).replace(/\d/g, digit => "₀₁₂₃₄₅₆₇₈₉"[+digit])}`;
+const low = input => String(input + 1).replace(/\d/g, digit => "₀₁₂₃₄₅₆₇₈₉"[+digit]);
+/** The name of an input, x₁ for the first, and that of its weight. @param {number} input */
+export const inputName = input => `x${low(input)}`;
+/** @param {number} input */
+export const inputWeight = input => `w${low(input)}`;
 
 // A growing graph.
 class Assembly {
@@ -61,7 +63,7 @@ export function perceptron(sizes, activations, pieces) {
     layers.push(neurons);
     values = neurons.map(neuron => neuron.output);
   });
-  return {graph, inputs, parameters, layers, outputs: values};
+  return {graph, inputs, parameters, layers, outputs: values, sizes, activations};
 }
 
 // A model that Python recorded as a whole: nothing in it can be added or removed.
@@ -73,8 +75,8 @@ export function whole(piece) {
   return {graph, inputs, parameters, layers: [], outputs};
 }
 
-// The same graph with the loss behind its outputs; the loss is the last node. If the loss is of a number to
-// predict, that number is one more input.
+// The same graph with the loss behind its outputs; the loss is the last node. If the loss takes the number to predict,
+// or the label, that is one more input.
 export function withLoss(model, piece) {
   const graph = new Assembly();
   for (const rule of model.graph.rules) graph.rule(rule);

@@ -26,6 +26,7 @@ export function readTheme(onPaper) {
   theme = Object.fromEntries(names.map(name => [name, colour(name)]));
   theme.onPaper = onPaper;
   theme.ground = rgb(theme.panel);
+  theme.rgbInk = rgb(theme.ink);
   theme.signs = [rgb(theme.negative), rgb(theme.positive)];
   theme.fills = [0, 1, 2, 3, 4, 5, 6, 7].map(k => colour(`class-${k}`));
   theme.shades = theme.fills.map(fill => mixed(theme.ground, rgb(fill), 0.35));

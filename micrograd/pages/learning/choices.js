@@ -15,13 +15,17 @@ const NAMES = JSON.parse("{{shape.*}}");
 const choice = (isOn, click, ...contents) => make("button", {"aria-pressed": isOn, click}, ...contents);
 
 function shapeButton(shape) {
-  const {data, classes, settings} = experiment;
+  const {data, settings} = experiment,
+    classes = experiment.given.names.length;
   const small = make("canvas", {width: 96, height: 72});
   const context = small.getContext("2d");
-  const own = () => data.examples.map(([x, y, label]) => ({x, y, label}));
-  const points = shape === "yours" ? own() : samples({shape, size: 60, noise: 0.02, seed: 1, classes});
+  const own = () => data.examples.map(([x, y, ...rest]) => ({numbers: [x, y], label: rest.at(-1)}));
+  const points = shape === "yours" ? own() : samples({...settings, shape, size: 60, noise: 0.02, seed: 1, classes});
   const {low, high} = aroundPoints(points, 4 / 3, shape === "curve");
-  for (const {x, y, label} of points.slice(0, 120)) {
+  for (const {
+    numbers: [x, y],
+    label,
+  } of points.slice(0, 120)) {
     const [across, up] = [(x - low[0]) / (high[0] - low[0]), (y - low[1]) / (high[1] - low[1])];
     context.fillStyle = theme.fills[label];
     context.beginPath();
@@ -47,5 +51,5 @@ function brushButton(name, label) {
 
 export function drawChoices() {
   $("shapes").replaceChildren(...experiment.shapes.map(shapeButton));
-  $("brush").replaceChildren(...experiment.names.map(brushButton));
+  $("brush").replaceChildren(...(experiment.hasPlane ? experiment.names : []).map(brushButton));
 }

@@ -7,11 +7,13 @@ import {listenToRate, showRate} from "../shared/rate.js";
 import {filled} from "../shared/texts.js";
 import {OPTIMIZERS} from "./optimizers.js";
 import {drawLegend} from "./plane.js";
+import {formulaFrom} from "./typed.js";
 import {change, data, experiment, isFixed, settings} from "./state.js";
 
 const RATES = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1, 3, 10];
 const PENALTIES = [0, 0.0001, 0.001, 0.01, 0.03, 0.1, 0.3];
 const MOST_LAYERS = 5;
+export const STOPS = ["", "loss 0.1", "loss 0.01", "accuracy 0.95", "accuracy 1"];
 const LOSSES = {
   // as playground.py calls them, and an address
   "cross-entropy": "{{loss.cross}}",
@@ -28,22 +30,29 @@ function set(name, value, then = () => {}) {
     });
 }
 
+let shownFormula = "";
 /** Brings the controls to the present state. */
 export function showControls() {
-  const {hidden, activations, tested, loss, outputs, isCurve} = experiment,
+  const {hidden, activations, tested, loss, losses, outputs, isRegression, hasPlane, byHand} = experiment,
     isYours = settings.data === "yours";
   const distance = r => Math.abs(Math.log(r / settings.rate));
   showRate(settings.rate);
   const nearest = RATES.reduce((best, r) => (distance(r) < distance(best) ? r : best));
   $("rate-slider").value = RATES.indexOf(nearest);
   $("rate-slider").setAttribute("aria-valuetext", settings.rate);
-  $("seed").value = settings.seed;
+  for (const id of ["seed", "optimizer", "stop", "init"]) $(id).value = settings[id];
   selectNumber("decay", settings.decay, String(settings.decay));
   selectNumber("batch", settings.batch, filled("{{playground.batch.some}}", {n: settings.batch}));
-  $("optimizer").value = settings.optimizer;
+  $("loss-name").replaceChildren(...losses.map(({name}) => new Option(LOSSES[name] ?? name, name)));
   $("loss-name").value = loss.name;
-  $("loss-name").disabled = isCurve;
-  for (const id of ["brush", "accuracy-figure"]) $(id).hidden = isCurve;
+  $("loss-name").disabled = losses.length < 2;
+  for (const id of ["accuracy-figure", "per-class"]) $(id).hidden = isRegression;
+  $("formula-field").hidden = settings.data !== "formula" || byHand;
+  if (shownFormula !== settings.formula) refuseFormula(""); // else what was refused is still told
+  shownFormula = settings.formula;
+  for (const id of ["boundary", "hint", "add"]) $(id).hidden = !hasPlane;
+  for (const id of ["scale", "table"]) $(id).hidden = hasPlane;
+  $("brush").hidden = isRegression || !hasPlane;
   for (const id of ["noise", "size", "share"]) {
     $(id).value = settings[id];
     $(id).parentNode.querySelector("output").textContent =
@@ -61,9 +70,9 @@ export function showControls() {
     $("activation-field").hidden = !hidden.length;
     if (hidden.length) $("activation").value = activations[0];
   }
-  drawLegend($("legend"), isCurve ? [] : experiment.names, {
+  drawLegend($("legend"), isRegression || !hasPlane ? [] : experiment.names, {
     threshold: outputs === 1 ? loss.threshold : null,
-    hollow: tested.length ? "{{plane.test}}" : "",
+    hollow: tested.length && hasPlane ? "{{plane.test}}" : "",
   });
 }
 // Selects a number; one from Python that the list does not have is added.
@@ -83,11 +92,17 @@ export function turnRate(up) {
 
 const options = names => names.map(name => new Option(name, name));
 $("optimizer").append(...options(Object.keys(OPTIMIZERS)));
-$("loss-name").append(...data.losses.map(({name}) => new Option(LOSSES[name] ?? name, name)));
 $("activation").append(...options(Object.keys(data.pieces).filter(name => name !== "weighted")));
 const penalty = x => (x === 0 ? "{{rate.none}}" : String(x));
 $("decay").append(...PENALTIES.map(x => new Option(penalty(x), String(x))));
 
+const stopText = (kind, x) => (kind === "loss" ? `{{term.loss}} ${x}` : filled("{{stop.accuracy}}", {x: 100 * x}));
+$("stop").append(...STOPS.map(text => new Option(text ? stopText(...text.split(" ")) : "{{stop.never}}", text)));
+
+function refuseFormula(text) {
+  $("formula").value = text || settings.formula;
+  $("refusedFormula").textContent = text && filled("{{formula.refused}}", {got: text});
+}
 const setRate = rate => set("rate", rate);
 listenToRate(() => settings.rate, setRate);
 const choices = {
@@ -97,10 +112,18 @@ const choices = {
     if (seed !== undefined) set("seed", Math.round(seed), again);
     showControls();
   },
+  init: ({target}) => set("init", target.value, () => experiment.startAgain()),
   batch: ({target}) => set("batch", +target.value, () => (experiment.training.queue = [])),
   optimizer: ({target}) => set("optimizer", target.value),
   decay: ({target}) => set("decay", +target.value),
   "loss-name": ({target}) => set("loss", target.value, () => experiment.useLoss()),
+  stop: ({target}) => set("stop", target.value),
+  formula({target: {value}}) {
+    const found = formulaFrom(value);
+    if (!found || (isFixed && found.isRegression)) return refuseFormula(value);
+    set("formula", value, () => experiment.drawExamples());
+    refuseFormula("");
+  },
   activation: ({target}) => change(() => experiment.bend(target.value)),
 };
 listen(choices, "change");

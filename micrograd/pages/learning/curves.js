@@ -1,7 +1,7 @@
 // Curves over the steps of training: one or two lines, the second dashed, and a dot at the present.
 
 import {$} from "../shared/elements.js";
-import {decimals, percent, rough} from "../shared/numbers.js";
+import {decimals, percent, short} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
 import {prepared, theme, ticks, trace} from "./canvas.js";
 
@@ -45,7 +45,7 @@ function drawCurves(canvas, {steps, unit, lines, now, top, height}) {
     const value = isLog ? 10 ** at : at;
     const ends = [box.left, box.right].map(x => [x, y(value)]);
     trace(context, ends);
-    context.fillText(top ? `${Math.round(100 * value)}%` : isLog ? rough(value, 6) : text, box.left - 5, y(value));
+    context.fillText(top ? `${Math.round(100 * value)}%` : isLog ? short(value) : text, box.left - 5, y(value));
   }
   context.textBaseline = "top";
   context.textAlign = "left";

@@ -5,14 +5,15 @@ import {$, button, make, row, strong} from "../shared/elements.js";
 import {word} from "../shared/glossary.js";
 import {inFormula, number, numberFrom, typed} from "../shared/numbers.js";
 import {filled, partsOf} from "../shared/texts.js";
-import {INPUTS} from "./assembly.js";
 import {showCurve} from "./curves.js";
 import {OPTIMIZERS} from "./optimizers.js";
-import {pointsOf} from "./pasted.js";
+import {pointsOf, tableOf} from "./pasted.js";
 import {hasScript, scriptOf} from "./script.js";
+import {MOST_INPUTS} from "./experiment.js";
+import {pictureOfWeights} from "./sight.js";
 import {MOST_POINTS, attention, change, choose, chooseMore, clock, experiment} from "./state.js";
 import {deletePoint, reveal, setExamples, setWeight, withPoint} from "./state.js";
-import {predicted} from "./training.js";
+import {MOST_COLUMNS, answerTo, imageOf} from "./table.js";
 
 const NUDGE = 0.01;
 const SHARES = Array.from({length: 61}, (_, i) => i / 20); // of the last step, and on to three times as far
@@ -59,15 +60,6 @@ function updateLines(name, figures, k) {
   return [...lines, ["", step, "{{weight.moves}}"]];
 }
 
-// Takes points that were pasted, for the network that can learn from them.
-function takePoints({points, isCurve, names}) {
-  const plane = experiment.shapes.find(shape => shape !== "curve");
-  change(() => {
-    if (isCurve !== experiment.isCurve) experiment.useData(isCurve ? "curve" : plane);
-    Object.assign(experiment, {examples: experiment.divided(points), byHand: true, names});
-    experiment.look();
-  });
-}
 const changePoint = (point, changed) => setExamples(withPoint(point, changed));
 
 const panel = $("details");
@@ -85,8 +77,10 @@ export function drawDetails() {
   const held = panel.contains(focus) ? focus.getAttribute("aria-label") : null;
   if (chosen.kind === "table" && clock.isRunning() && ++drawn % 10) return;
   const shown = chosen.kind === "csv" ? "csv" : chosen.kind ? "" : String(training.p.length);
+  const isWide = chosen.kind === "neuron" && experiment.sizes[chosen.neuron.layer - 1] > MOST_INPUTS;
   const detail =
     {slice: sliceDetail, csv: pasteDetail, script: scriptDetail}[chosen.kind] ??
+    (isWide && trained.length ? neuronDetail : null) ??
     (trained.length ? {weight: weightDetail, table: tableDetail}[chosen.kind] : null) ??
     (chosen.point === undefined ? introduction : pointDetail);
   if (panel.dataset.shown === shown && (detail === pasteDetail || detail === introduction)) return; // somebody reads it
@@ -104,7 +98,8 @@ export function drawDetails() {
 
 function introduction() {
   const step = (name, kind, text, values = {}) => make("li", "", strong(`${name} `, kind), ...sentence(text, values));
-  const inputs = INPUTS.slice(0, experiment.isCurve ? 1 : 2).join(", ");
+  const {length} = experiment.inputs;
+  const inputs = length > MOST_COLUMNS ? filled("{{table.inputs}}", {n: length}) : experiment.inputs.join(", ");
   const last = button("{{how.last}}", () => chooseMore({kind: "slice", slice: true}));
   const all = button("{{how.all}}", () => chooseMore({kind: "table", table: true}));
   const steps = [
@@ -147,22 +142,47 @@ function drawSlice() {
   showCurve("slice", {...about, main: experiment.alongStep(SHARES), now: SHARES.indexOf(1)}); // there the step ended
 }
 
-// Points from a table, one in each line.
+// Points from a table, one in each line: pasted, or from a file that only this page reads.
 function pasteDetail() {
-  const {names, curve, inputs} = experiment.data;
-  const widths = [...(experiment.isFixed && inputs === 1 ? [] : [3]), ...(curve ? [2] : [])];
+  const {given, isFixed} = experiment;
   const area = make("textarea", {spellcheck: "false", "aria-label": "{{csv.name}}"});
-  area.placeholder = [`x1, x2, class`, `0.5, -1.2, ${names[0]}`, `-0.3, 0.8, ${names[1]}`].join("\n");
-  const said = make("output", {"aria-live": "polite"});
+  const example = isFixed ? ["0.5", "-1.2", given.names[0]] : ["5.1", "3.5", "1.4", "0.2", "setosa"];
+  area.placeholder = [example.map((_, k) => (k === example.length - 1 ? "class" : `x${k + 1}`)), example].join("\n");
+  const said = make("output", {"aria-live": "polite"}),
+    target = make("select", {"aria-label": "{{csv.target}}", change: () => hideTarget()}),
+    boxes = make("span", {role: "group", "aria-label": "{{csv.inputs}}"}),
+    columns = make("div", {class: "row", hidden: ""}, "{{csv.target}} ", target, " {{csv.inputs}} ", boxes);
+  const hideTarget = () => [...boxes.children].forEach((box, k) => (box.hidden = k === +target.value));
+  // The last column is the one to predict, until another is chosen.
+  const show = () => {
+    const {columns: names} = tableOf(area.value);
+    if (names.join() === [...target.options].map(option => option.text).join()) return;
+    target.replaceChildren(...names.map((name, k) => new Option(name, String(k))));
+    target.value = String(names.length - 1);
+    columns.hidden = names.length < 3;
+    const box = name => make("label", "field", make("input", {type: "checkbox", checked: ""}), name);
+    boxes.replaceChildren(...names.map(box));
+    hideTarget();
+  };
+  area.addEventListener("input", show);
+  const read = async ({target: {files}}) => {
+    area.value = (await files[0]?.text()) ?? "";
+    show();
+  };
+  const file = make("input", {type: "file", accept: ".csv,.tsv,.txt", "aria-label": "{{csv.file}}", change: read});
   const use = button("{{csv.use}}", () => {
-    const found = pointsOf(area.value, experiment.names, MOST_POINTS, widths),
-      {error} = found;
-    if (!error) takePoints(found);
+    const used = [...boxes.children].flatMap((box, k) => (box.firstChild.checked && k !== +target.value ? [k] : []));
+    const about = {target: +target.value, used, most: MOST_POINTS, known: experiment.names};
+    const found = pointsOf(tableOf(area.value), {...about, fixed: isFixed ? given : null}),
+      {error, names, inputs} = found;
+    if (!error) change(() => experiment.take({...found, points: experiment.divided(found.points)}, true));
+    const joined = list => (list ?? []).join(", ");
+    const learned = {n: found.points?.length, inputs: joined(inputs), names: joined(names), count: names?.length};
     said.className = error ? "wrong" : "";
-    said.textContent = error ?? filled("{{csv.read}}", {n: found.points.length});
+    said.textContent = error ?? filled(found.isRegression ? "{{csv.read.numbers}}" : "{{csv.read}}", learned);
   });
-  const about = make("p", "faint", filled("{{csv.about}}", {n: names.length, names: names.join(", ")}));
-  return [head("{{csv.title}}"), about, area, make("div", "row", use, said)];
+  const about = make("p", "faint", "{{csv.about}}");
+  return [head("{{csv.title}}"), about, area, file, columns, make("div", "row", use, said)];
 }
 
 // The whole experiment as a script, to take away. (A frame of a notebook has no other way to copy.)
@@ -201,28 +221,55 @@ function weightDetail({weight: at}) {
   ];
 }
 
+// A neuron with too many inputs for its arithmetic as cards: all weights as a picture, and the products that say most.
+function neuronDetail({neuron: {layer, index}, point = 0}) {
+  const {model, training, imageWidth, activations} = experiment,
+    {first, weights, output, inputs} = model.layers[layer - 1][index];
+  const {d} = experiment.flow(point),
+    own = [...training.p.slice(first, first + weights.length)],
+    products = own.map((w, k) => w * d[inputs[k]]);
+  const most = [...own.keys()].sort((i, j) => Math.abs(products[j]) - Math.abs(products[i])).slice(0, MOST_COLUMNS);
+  const line = k => {
+    const pick = button(experiment.weightName(first + k), () => chooseMore({kind: "weight", weight: first + k}));
+    return row([experiment.neuronName(layer - 1, k), number(d[inputs[k]]), pick, number(own[k]), number(products[k])]);
+  };
+  const heads = row(["{{word.input}}", "data", "{{term.weight}}", "data", "{{neuron.product}}"], "th");
+  const bias = training.p[first + weights.length];
+  const says = {n: own.length, bias: inFormula(bias), activation: activations[layer - 1], point: point + 1};
+  const sum = products.reduce((total, x) => total + x, bias);
+  return [
+    head(experiment.neuronTitle(layer, index)),
+    make("span", "pixels large", pictureOfWeights(own, layer === 1 ? imageWidth : 0)),
+    paragraph("{{neuron.says}}", {...says, sum: strong(number(sum)), output: strong(number(d[output]))}),
+    make("table", "", heads, ...most.map(line)),
+  ];
+}
+
 function pointDetail({point}) {
-  const {training, names, loss, isFixed, isCurve} = experiment;
-  const {x, y, label, test} = experiment.examples[point];
-  const own = training.program.measure[label](training.p, x, y, training.scores);
-  const guess = predicted(training.scores, loss.threshold);
-  const options = names.map((name, k) => new Option(filled("{{plane.class}}", {name}), k, k === label, k === label));
+  const {training, names, isFixed, isRegression, inputs, imageWidth} = experiment;
+  const {numbers, label, test} = experiment.examples[point];
+  const {own, cells, isRight} = answerTo(experiment.examples[point]);
+  const option = (name, k) => new Option(filled("{{plane.class}}", {name}), String(k), k === label, k === label);
   const change = ({target}) => changePoint(point, {label: +target.value});
+  const choice = () => make("select", {"aria-label": "{{point.class}}", change}, ...names.map(option));
+  const typed = inputs.length > MOST_COLUMNS ? [] : inputs;
+  const typedField = (name, k) => field(name, numbers[k], x => changePoint(point, {numbers: numbers.with(k, x)}));
   const fields = [
-    field("x1", x, number => changePoint(point, {x: number}), "x₁"),
-    field(isCurve ? "y" : "x2", y, number => changePoint(point, {y: number}), isCurve ? "y" : "x₂"),
-    ...(isCurve ? [] : [make("select", {"aria-label": "{{point.class}}", change}, ...options)]),
+    ...typed.map(typedField),
+    isRegression ? typedField("y", inputs.length) : choice(),
     button("{{point.delete}}", deletePoint),
   ];
   const says = {
     scores: strong([...training.scores].map(number).join(", ")),
-    guess: make("bdi", "", names[guess]),
-    verdict: guess === label ? "{{point.right}}" : strong("{{point.wrong}}", "wrong"),
+    guess: make("bdi", "", cells[1]),
+    verdict: isRight ? "{{point.right}}" : strong("{{point.wrong}}", "wrong"),
     x: strong(number(own)),
-    y: strong(number(y)),
+    y: strong(number(numbers.at(-1))),
   };
   const usual = training.scores.length > 1 ? "{{point.says.many}}" : "{{point.says}}";
-  const told = paragraph(isCurve ? "{{point.says.curve}}" : usual, says);
+  const told = paragraph(isRegression ? "{{point.says.curve}}" : usual, says);
+  const image = imageWidth ? [make("span", "pixels large", imageOf(numbers))] : [];
   const neurons = isFixed ? [] : [paragraph("{{point.neurons}}"), make("p", "faint", "{{point.press}}")];
-  return [head(test ? "{{point.test}}" : "{{point.training}}"), make("div", "row", ...fields), told, ...neurons];
+  const title = filled(test ? "{{point.test}}" : "{{point.training}}", {n: point + 1});
+  return [head(title), ...image, make("div", "row", ...fields), told, ...neurons];
 }

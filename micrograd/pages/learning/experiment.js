@@ -3,15 +3,25 @@
 import {Graph} from "../shared/program.js";
 import {Past} from "../shared/state.js";
 import {filled} from "../shared/texts.js";
-import {INPUTS, inputWeight, perceptron, whole, withLoss} from "./assembly.js";
+import {inputName, inputWeight, perceptron, whole, withLoss} from "./assembly.js";
 import {flattened} from "./flat.js";
+import {statesOf} from "./health.js";
 import {useOptimizers} from "./optimizers.js";
 import {Random} from "./random.js";
-import {ONLY_TWO, SHAPES, samples} from "./samples.js";
+import {ONLY_TWO, SHAPES, asKept, samples} from "./samples.js";
 import {aroundPoints} from "./sight.js";
 import {Training} from "./training.js";
+import {formulaFrom} from "./typed.js";
 
 const ALL = 1e9; // a batch of all points
+// The first weights of a neuron in a layer with so many inputs and outputs.
+export const STARTS = {
+  uniform: random => random.uniform(-1, 1),
+  he: (random, inputs) => random.normal() * Math.sqrt(2 / inputs),
+  xavier: (random, inputs, outputs) => Math.sqrt(6 / (inputs + outputs)) * random.uniform(-1, 1),
+};
+export const MOST_INPUTS = 16; // of a neuron, to draw each
+export const MOST_CLASSES = 8; // that have a colour
 
 export class Experiment {
   // What begin() makes, for the present data, network and loss.
@@ -20,10 +30,19 @@ export class Experiment {
   /** @type {any} */ loss;
   /** @type {any[]} */ withLosses = []; // the model with the loss behind it, for each label
   /** @type {Graph[]} */ graphs = []; // of withLosses, each made when it is needed
-  /** @type {any} */ view;
+  /** @type {any} */ view; // of the plane
+  /** @type {number[][]} */ ranges = []; // of each input: the smallest and the largest number
+  /** @type {any} */ program;
   /** @type {any} */ training;
   /** @type {Record<string, any[]>} */ curves = {};
+  /** @type {any} */ before = null; // training before the last step
+  /** @type {any} */ found = null; // the states of the neurons, once they were asked for
   /** @type {any} */ moved = null; // what the last single step did
+  // What there is to learn: the names of the inputs and of the classes, or numbers to predict.
+  /** @type {string[]} */ inputs = [];
+  /** @type {string[]} */ names = [];
+  isRegression = false;
+  byHand = false; // whether the points are no longer those of the settings
 
   // data: what playground.py wrote into the page
   constructor(data) {
@@ -33,23 +52,27 @@ export class Experiment {
     this.data = data;
     this.own = own;
     this.isFixed = !!own?.piece; // a model that is not an MLP: it trains, but cannot grow
-    this.classes = data.names.length;
-    this.outputs = own?.piece?.outputs.length ?? own?.sizes.at(-1) ?? 1;
+    const {names, isRegression} = data,
+      inputs = Array.isArray(data.inputs) ? data.inputs : Array.from({length: data.inputs}, (_, k) => inputName(k));
+    this.given = {inputs, isRegression, names, outputs: own?.piece?.outputs.length ?? own?.sizes.at(-1) ?? 1};
     this.settings = {
-      data: isOwnData ? "yours" : data.inputs === 1 ? "curve" : "moons",
+      data: isOwnData ? "yours" : isRegression ? "curve" : "moons",
       size: 100,
       noise: 0.1,
       share: isOwnData ? 0 : 0.2,
       sample: 1,
+      formula: "y > sin(3x)", // of points by a formula
+      stop: "", // when training is good enough, such as "loss 0.1"
       seed: 11,
+      init: "uniform", // how the first weights are drawn
       rate: given.rate ?? 0.3,
       batch: ALL,
       optimizer: given.name || "SGD",
       decay: given.decay ?? 0,
-      loss: data.losses[0].name,
+      loss: data.losses[this.given.outputs][0].name,
     };
     useOptimizers(data.optimizers);
-    this.sizes = own ? own.sizes : [data.inputs, 8, 8, 1];
+    this.sizes = own ? own.sizes : [inputs.length, 8, 8, 1];
     this.activations = own ? own.activations : ["tanh", "tanh", "linear"];
     this.initial = {settings: {...this.settings}, sizes: this.sizes, activations: this.activations};
     this.ratio = 1.3; // of the plane: width over height
@@ -65,22 +88,53 @@ export class Experiment {
   get hidden() {
     return this.isFixed ? [] : this.sizes.slice(1, -1);
   }
-  // Whether each point is a number x and a number y to predict, not a place in the plane and its class.
+  // What the points look like: each is a number x and a number y to predict, or a place in the plane and its class; any
+  // others are in a table.
   get isCurve() {
-    const {data} = this.settings;
-    return data === "curve" || (data === "yours" && this.data.inputs === 1);
+    return this.isRegression && this.inputs.length === 1;
   }
-  // The data to choose from.
+  get hasPlane() {
+    const {inputs, names} = this;
+    return this.isCurve || (inputs.length === 2 && !this.isRegression && names.length <= MOST_CLASSES);
+  }
+  // The width of the images that the inputs are, or 0.
+  get imageWidth() {
+    const width = Math.sqrt(this.inputs.length);
+    return width >= 4 && Number.isInteger(width) ? width : 0;
+  }
+  // Whether there are too many inputs to draw each.
+  get isFolded() {
+    return this.inputs.length > MOST_INPUTS;
+  }
+  // The number of scores.
+  get outputs() {
+    const {given, names, isRegression} = this;
+    if (isRegression === given.isRegression && names.length === given.names.length) return given.outputs;
+    return isRegression || names.length === 2 ? 1 : names.length;
+  }
+  get losses() {
+    return this.isRegression ? [this.data.regression] : this.data.losses[this.outputs];
+  }
+  // The data to choose from; a model that is not an MLP keeps its inputs.
   get shapes() {
-    const {data, isFixed, classes} = this;
-    const isPlane = shape => (classes === 2 || !ONLY_TWO.includes(shape)) && !(isFixed && data.inputs === 1);
-    const drawn = Object.keys(SHAPES).filter(shape => (shape === "curve" ? data.curve : isPlane(shape)));
-    return data.examples ? ["yours", ...drawn] : drawn;
+    const {data, isFixed, given} = this;
+    const fits = shape => {
+      const isCurve = shape === "curve",
+        {length} = given.names;
+      if (isFixed && (isCurve !== given.isRegression || given.inputs.length !== (isCurve ? 1 : 2))) return false;
+      return isCurve || length === 2 || (length <= MOST_CLASSES && !ONLY_TWO.includes(shape));
+    };
+    return [...(data.examples ? ["yours"] : []), ...Object.keys(SHAPES).filter(fits)];
   }
   // What went wrong.
   get trouble() {
     if (!this.trained.length) return "{{train.none}}";
     return Number.isFinite(this.curves.loss.at(-1)) ? "" : "{{train.overflow}}";
+  }
+  get isGoodEnough() {
+    const [kind, least] = this.settings.stop.split(" "),
+      now = this.curves[kind]?.at(-1) ?? NaN;
+    return kind === "accuracy" ? now >= +least : now <= +least;
   }
   get settingsOfStep() {
     return {...this.settings, ...this.data.fixed};
@@ -94,17 +148,19 @@ export class Experiment {
     this.sizes = this.initial.sizes;
     this.activations = this.initial.activations;
     this.past.states = [];
-    if (!this.isFixed) this.rebuild(state.hidden ?? this.hidden, state.activation);
     this.drawExamples();
     if (state.points) {
-      this.examples = state.points;
-      this.byHand = true;
-      this.names = state.names ?? this.names;
-      this.look();
+      const {points, isRegression = this.isRegression, names = this.names} = state;
+      const length = points[0].numbers.length - Number(isRegression);
+      const known = [state.inputs, this.inputs].find(inputs => inputs?.length === length);
+      const inputs = known ?? Array.from({length}, (_, k) => inputName(k));
+      this.take({points, names, isRegression, inputs}, true);
     }
+    if (!this.isFixed) this.rebuild(state.hidden ?? this.initial.sizes.slice(1, -1), state.activation);
     const {own, data} = this;
     const isOwn = own && (this.isFixed || this.sizes.join() === own.sizes.join());
-    this.startAgain(isOwn ? own.weights : this.drawnWeights());
+    const isDrawn = this.settings.init !== this.initial.settings.init && !this.isFixed;
+    this.startAgain(isOwn && !isDrawn ? own.weights : this.drawnWeights());
     if (state.weights && state.weights.length === this.training.p.length) {
       this.training.p.set(state.weights);
       this.training.steps = state.step || 0;
@@ -121,20 +177,20 @@ export class Experiment {
     const before = this.activations.length > 1 ? this.activations[0] : "tanh";
     if (activation || hidden.join() !== this.hidden.join())
       this.activations = [...hidden.map(() => activation || before), last];
-    this.sizes = [this.isCurve ? 1 : 2, ...hidden, this.outputs];
+    this.sizes = [this.inputs.length, ...hidden, this.outputs];
   }
 
   // Functions for the present network and loss; `weights` where training goes on.
   assemble(weights) {
-    const {data, settings} = this;
-    this.loss = this.isCurve ? data.curve : data.losses.find(l => l.name === settings.loss);
+    const {data, settings, losses} = this;
+    this.loss = losses.find(l => l.name === settings.loss) ?? losses[0];
     this.model = this.isFixed ? whole(this.own.piece) : perceptron(this.sizes, this.activations, data.pieces);
     // The line of each parameter in the picture of an MLP: {layer, index, input}. The bias comes last in its neuron.
     const linesTo = (layer, {weights}, index) => [...weights, 0].map((_, input) => ({layer, index, input}));
     this.lines = this.model.layers.flatMap((all, k) => all.flatMap((each, i) => linesTo(k + 1, each, i)));
     this.withLosses = this.loss.classes.map(loss => withLoss(this.model, loss));
-    this.program = flattened(this.model, this.withLosses);
-    this.graphs = [];
+    this.program = flattened(this.model, data.pieces, this.loss.classes, this.isRegression);
+    Object.assign(this, {graphs: [], before: null, found: null});
     this.training = new Training(this.program, weights, this.outputs);
     this.training.random.state = settings.seed;
   }
@@ -156,11 +212,13 @@ export class Experiment {
     this.clearCurves();
   }
 
-  // Weights as Python draws them: uniform in [-1, 1), biases 0.
+  // Weights as Python draws them, such as uniform in [-1, 1); biases are 0.
   drawnWeights() {
-    const random = new Random(this.settings.seed);
-    const neuron = inputs => [...Array.from({length: inputs}, () => random.uniform(-1, 1)), 0];
-    return this.sizes.slice(1).flatMap((size, k) => Array.from({length: size}, () => neuron(this.sizes[k])).flat());
+    const random = new Random(this.settings.seed),
+      draw = STARTS[this.settings.init];
+    const neuron = (inputs, outputs) => [...Array.from({length: inputs}, () => draw(random, inputs, outputs)), 0];
+    const layer = (size, k) => Array.from({length: size}, () => neuron(this.sizes[k], size)).flat();
+    return this.sizes.slice(1).flatMap(layer);
   }
 
   startAgain(weights = this.isFixed ? this.own.weights : this.drawnWeights()) {
@@ -173,24 +231,46 @@ export class Experiment {
     this.curves = {steps: [], loss: [], testLoss: [], accuracy: [], testAccuracy: []};
   }
   drawExamples() {
-    const {settings, data, classes} = this;
-    this.byHand = false;
-    this.names = data.names;
-    const points =
-      settings.data === "yours"
-        ? data.examples.map(([x, y, label]) => ({x, y, label})) // as in Python, not rounded
-        : samples({...settings, shape: settings.data, seed: settings.sample, classes});
-    this.examples = this.divided(points);
-    this.look();
+    const {settings, data, given} = this,
+      {names, inputs} = given;
+    if (settings.data === "yours") {
+      const points = data.examples.map(row => ({numbers: row.slice(0, -1), label: row.at(-1)})); // not rounded
+      return this.take({...given, points: this.divided(points)});
+    }
+    const {data: shape, formula} = settings,
+      isCurve = shape === "curve" || (shape === "formula" && formulaFrom(formula)?.isRegression),
+      count = isCurve ? 1 : 2;
+    const points = samples({...settings, shape, seed: settings.sample, classes: names.length});
+    const called = inputs.length === count ? inputs : [0, 1].slice(0, count).map(inputName);
+    this.take({points: this.divided(points), names, isRegression: !!isCurve, inputs: called});
   }
-  // Other data; with another number of inputs, the network begins again.
-  useData(name) {
-    const before = this.isCurve;
-    this.settings.data = name;
-    this.drawExamples();
-    if (this.isCurve === before) return;
+  // Other points; if they have other inputs or classes, the network begins again.
+  take({points, names, isRegression, inputs}, byHand = false) {
+    const shape = () => [this.inputs.length, this.outputs, this.isRegression].join(),
+      before = shape();
+    Object.assign(this, {examples: points, names, isRegression, inputs, byHand});
+    this.look();
+    if (!this.training || shape() === before || this.isFixed) return;
     this.rebuild(this.hidden);
     this.startAgain();
+  }
+  // Each input minus its mean over the training points, divided by its standard deviation.
+  scaleInputs() {
+    const {trained, inputs} = this;
+    const scales = inputs.map((_, k) => {
+      const all = trained.map(({numbers}) => numbers[k]),
+        mean = all.reduce((sum, x) => sum + x / all.length, 0);
+      return [mean, Math.sqrt(all.reduce((sum, x) => sum + (x - mean) ** 2 / all.length, 0)) || 1];
+    });
+    const scaled = (x, k) => (scales[k] ? asKept((x - scales[k][0]) / scales[k][1]) : x);
+    const points = this.examples.map(e => ({...e, numbers: e.numbers.map(scaled)}));
+    Object.assign(this, {examples: points, byHand: true});
+    this.look();
+    this.startAgain();
+  }
+  useData(name) {
+    this.settings.data = name;
+    this.drawExamples();
   }
   // The first ones are for testing.
   divided(points) {
@@ -199,12 +279,16 @@ export class Experiment {
   }
   look() {
     this.view = aroundPoints(this.examples, this.ratio, this.isCurve);
+    this.ranges = this.inputs.map((_, k) => {
+      const all = this.examples.map(({numbers}) => numbers[k]);
+      return [Math.min(...all), Math.max(...all)];
+    });
   }
   // Looks again if a point is out of sight.
   keepInSight() {
     const {low, high} = this.view;
-    const isSeen = ({x, y}) => x >= low[0] && x <= high[0] && y >= low[1] && y <= high[1];
-    if (!this.examples.every(isSeen)) this.look();
+    const isSeen = (x, y) => x >= low[0] && x <= high[0] && y >= low[1] && y <= high[1];
+    if (!this.examples.every(({numbers}) => isSeen(numbers[0], numbers[1]))) this.look();
   }
 
   // ---- Training
@@ -214,17 +298,20 @@ export class Experiment {
     const until = performance.now() + 25,
       examples = this.trained,
       settings = this.settingsOfStep;
-    do this.training.step(examples, settings);
-    while (--count > 0 && performance.now() < until);
+    for (let isLast = false; !isLast; ) {
+      isLast = --count <= 0 || performance.now() > until;
+      if (isLast) this.before = this.training.kept();
+      this.training.step(examples, settings);
+    }
     this.note();
   }
 
   // One step, and what it moved most.
   stepAndTell() {
-    const before = this.training.p.slice(),
-      lossBefore = this.curves.loss.at(-1);
+    const lossBefore = this.curves.loss.at(-1);
     this.step();
     const {p, G} = this.training,
+      before = this.before.p,
       {settings} = this;
     const far = i => Math.abs(p[i] - before[i]);
     // A weight has a line that is marked; a bias is told of if no weight moved.
@@ -258,10 +345,36 @@ export class Experiment {
     return loss;
   }
 
+  // The loss to which the last step would have led with a tenth of the learning rate; null if there was none.
+  lossWithTenth() {
+    const {training, settingsOfStep, trained, loss, before} = this;
+    if (!before) return null;
+    const now = training.kept();
+    training.restore(before);
+    training.step(trained, {...settingsOfStep, rate: settingsOfStep.rate / 10});
+    const judged = training.judged(trained, loss.threshold);
+    training.restore(now);
+    return judged.loss;
+  }
+  // What keeps each hidden neuron from learning.
+  get states() {
+    const {trained, sizes, activations, isFixed} = this;
+    const outputs = () => trained.map(({numbers}) => this.outputsAt(numbers));
+    this.found ??= isFixed ? [] : statesOf(outputs(), sizes, activations);
+    return this.found;
+  }
+  // The outputs of all neurons for a point, layer by layer.
+  outputsAt(numbers) {
+    const outputs = new Float64Array(this.model.layers.flat().length);
+    this.program.look(this.training.p, numbers, outputs);
+    return outputs;
+  }
+
   // Adds the present to the curves; of long curves every other number is dropped.
   note() {
     const {training, curves} = this;
     const judged = [this.trained, this.tested].map(list => training.judged(list, this.loss.threshold));
+    this.perClass = judged[0].classes;
     const [{loss, accuracy}, {loss: testLoss, accuracy: testAccuracy}] = judged;
     const now = {steps: training.steps, loss, testLoss, accuracy, testAccuracy};
     const isAgain = curves.steps.at(-1) === training.steps,
@@ -271,15 +384,15 @@ export class Experiment {
       if (isLong) curves[name] = curves[name].filter((_, i) => i % 2 === 0);
       curves[name].push(number);
     }
-    this.moved = null;
+    Object.assign(this, {moved: null, found: null});
   }
 
   // ---- Undo
 
   kept() {
-    const {settings, sizes, activations, examples, view, byHand, names, training, curves} = this;
+    const {settings, sizes, activations, examples, view, byHand, names, inputs, isRegression, training, curves} = this;
     const copies = {settings: {...settings}, training: training.kept(), curves: structuredClone(curves)};
-    return {sizes, activations, examples, view, byHand, names, ...copies};
+    return {sizes, activations, examples, view, byHand, names, inputs, isRegression, ...copies};
   }
   restore({settings, training, ...rest}) {
     Object.assign(this.settings, settings);
@@ -326,11 +439,12 @@ export class Experiment {
 
   // The graph of a point with its loss, all data and all gradients.
   flow(index) {
-    const {x, y, label} = this.examples[index];
-    const {inputs, parameters, graph: recorded} = this.withLosses[label];
-    const graph = (this.graphs[label] ??= new Graph(recorded)),
+    const {numbers, label} = this.examples[index],
+      place = Math.min(label, this.withLosses.length - 1);
+    const {inputs, parameters, graph: recorded} = this.withLosses[place];
+    const graph = (this.graphs[place] ??= new Graph(recorded)),
       leaves = new Map(graph.leaves);
-    inputs.forEach((node, k) => leaves.set(node, [x, y][k]));
+    inputs.forEach((node, k) => leaves.set(node, numbers[k] ?? label));
     parameters.forEach((node, k) => leaves.set(node, this.training.p[k]));
     const d = graph.forward(leaves),
       g = graph.backward(d);
@@ -358,7 +472,7 @@ export class Experiment {
     return `${this.neuronName(layer, index)}.${isBias ? "b" : `w${input}`}`;
   }
   neuronName(layer, index) {
-    return layer === 0 ? INPUTS[index] : `L${layer - 1}.n${index}`;
+    return layer === 0 ? this.inputs[index] : `L${layer - 1}.n${index}`;
   }
   neuronTitle(layer, index) {
     const name = this.neuronName(layer, index);

@@ -2,24 +2,24 @@
 
 import {$} from "../shared/elements.js";
 import {geometry} from "./pictures.js";
+import {asKept} from "./samples.js";
 import {addPoint, ask, choose, deletePoint, experiment, showAgain, withPoint} from "./state.js";
 
 function movePoint(point, x, y) {
-  Object.assign(experiment, {examples: withPoint(point, {x, y}), byHand: true});
+  Object.assign(experiment, {examples: withPoint(point, {numbers: [x, y]}), byHand: true});
   experiment.note();
   ask();
 }
 
 const boundary = $("boundary");
 let held = null; // {left, top, point, isMoving} while a button or finger is down
-const shortened = x => Math.round(x * 1e4) / 1e4;
 const place = event => {
   const area = boundary.getBoundingClientRect();
   return [event.clientX - area.left, event.clientY - area.top];
 };
 const nearest = (left, top, reach) => {
   const {across, up} = geometry();
-  const distances = experiment.examples.map(({x, y}) => Math.hypot(across(x) - left, up(y) - top));
+  const distances = experiment.examples.map(({numbers: [x, y]}) => Math.hypot(across(x) - left, up(y) - top));
   return distances.indexOf(Math.min(...distances.filter(distance => distance < reach)));
 };
 
@@ -44,7 +44,7 @@ boundary.addEventListener("pointermove", event => {
     boundary.setPointerCapture(event.pointerId);
     experiment.past.remember();
   }
-  movePoint(held.point, ...geometry().at(left, top).map(shortened));
+  movePoint(held.point, ...geometry().at(left, top).map(asKept));
 });
 boundary.addEventListener("pointercancel", () => (held = null));
 boundary.addEventListener("pointerup", event => {
@@ -55,6 +55,6 @@ boundary.addEventListener("pointerup", event => {
   held = null;
   if (isMoving) showAgain();
   else if (point >= 0) choose({kind: "point", point});
-  else if (!hasMoved && geometry().isInside(left, top)) addPoint(...geometry().at(left, top).map(shortened));
+  else if (!hasMoved && geometry().isInside(left, top)) addPoint(...geometry().at(left, top).map(asKept));
 });
 boundary.addEventListener("keydown", ({key}) => key === "Delete" && deletePoint());

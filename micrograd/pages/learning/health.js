@@ -10,28 +10,35 @@ const WORSE = 2; // times the best loss so far
 const PLATEAU = 50; // losses on the curve
 const NAMED = 3;
 
-// A sentence, or "". `layers` and `activations` are those of the network; `outputs` has the outputs of all neurons
-// for each point, layer by layer; `losses` is the curve; `name(layer, index)` is that of a neuron.
-export function findingOf({points, layers, activations, outputs, losses, name}) {
-  const most = Math.max(...points.flatMap(({x, y}) => [Math.abs(x), Math.abs(y)]));
-  if (most > LARGE) return filled("{{train.found.inputs}}", {x: number(most)});
-  const neurons = layers.flatMap((all, k) => all.map((_, i) => [k + 1, i]));
-  const hidden = [...neurons.keys()].filter(k => neurons[k][0] < layers.length);
-  const told = (text, kind, share, test) => {
-    const enough = k => outputs.filter(out => test(out[k])).length >= share * outputs.length;
-    const found = hidden.filter(k => activations[neurons[k][0] - 1] === kind && enough(k));
-    const names = found.slice(0, NAMED).map(k => name(...neurons[k]));
-    if (found.length > NAMED) names.push("…");
-    return found.length ? filled(text, {n: found.length, all: hidden.length, names: names.join(", ")}) : "";
+// What keeps each hidden neuron from learning: "dead", "saturated" or nothing. `outputs` has the outputs of all neurons
+// for each point, layer by layer.
+export function statesOf(outputs, sizes, activations) {
+  const kinds = activations.slice(0, -1).flatMap((kind, k) => Array.from({length: sizes[k + 1]}, () => kind));
+  const isMostly = (k, share, test) => outputs.filter(out => test(out[k])).length >= share * outputs.length;
+  return kinds.map((kind, k) => {
+    if (kind === "relu" && isMostly(k, 1, out => out === 0)) return "dead";
+    return kind === "tanh" && isMostly(k, MOSTLY, out => Math.abs(out) > SATURATED) ? "saturated" : "";
+  });
+}
+
+// {text, isLarge}: a sentence or "", and whether it is about inputs that are too large. `states` and `names` are those
+// of the hidden neurons; `losses` is the curve; `withTenth()` says what a tenth of the learning rate would have done.
+export function findingOf({points, width, states, names, losses, withTenth}) {
+  const most = points.reduce((most, {numbers}) => Math.max(most, ...numbers.slice(0, width).map(Math.abs)), 0);
+  if (most > LARGE) return {text: filled("{{train.found.inputs}}", {x: number(most)}), isLarge: true};
+  const told = (text, kind) => {
+    const found = names.filter((_, k) => states[k] === kind),
+      some = [...found.slice(0, NAMED), ...(found.length > NAMED ? ["…"] : [])];
+    return found.length ? filled(text, {n: found.length, all: states.length, names: some.join(", ")}) : "";
   };
   const last = losses.at(-1),
     recent = losses.slice(-PLATEAU);
   const isStill = recent.length === PLATEAU && Math.max(...recent) - Math.min(...recent) < 1e-3 * last;
-  return (
-    told("{{train.found.dead}}", "relu", 1, out => out === 0) ||
-    told("{{train.found.saturated}}", "tanh", MOSTLY, out => Math.abs(out) > SATURATED) ||
-    (losses.length > 5 && last > WORSE * Math.min(...losses) && "{{train.found.rate}}") ||
+  const text =
+    (losses.length > 5 && last > WORSE * Math.min(...losses) && `{{train.found.rate}} ${withTenth()}`) ||
+    told("{{train.found.dead}}", "dead") ||
+    told("{{train.found.saturated}}", "saturated") ||
     (isStill && "{{train.found.plateau}}") ||
-    ""
-  );
+    "";
+  return {text, isLarge: false};
 }

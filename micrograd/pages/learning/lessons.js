@@ -11,12 +11,12 @@ const GROUND = ["plane", "training", "inside", "details", "data-panel"]; // what
 
 // Two classes, left and right of x1 = 0.
 const POINTS = [-1.2, -0.9, -0.7, -0.4, 0.4, 0.7, 0.9, 1.2].map((x, i) => {
-  return {x, y: [0.6, -0.7, 0.2, -0.3][i % 4], label: Number(x > 0), test: false};
+  return {numbers: [x, [0.6, -0.7, 0.2, -0.3][i % 4]], label: Number(x > 0), test: false};
 });
 const one = {points: POINTS, hidden: []}; // a single neuron
 const few = {hidden: [8, 8], activation: "tanh"};
 const moons = {data: "moons", size: 20, share: 0.5, noise: 0.2, sample: 1, seed: 11, rate: 0.3};
-const XOR = [-1, 1].flatMap(x => [-1, 1].map(y => ({x, y, label: Number(x !== y), test: false})));
+const XOR = [-1, 1].flatMap(x => [-1, 1].map(y => ({numbers: [x, y], label: Number(x !== y), test: false})));
 const four = {points: XOR, hidden: [4], activation: "relu", settings: {rate: 0.3}};
 // one of these four neurons dies, and the others cannot learn the four points alone
 const dying = [-0.8, 0.3, 0, -0.2, 0.2, 0, 0.4, 0.4, 0, 0.9, 0.3, 0, 0, -0.8, -0.2, -0.4, 0];
@@ -58,12 +58,13 @@ const LESSONS = {
 const TITLES = Object.keys(LESSONS);
 
 // Whether the page has what the lessons need: an MLP with one score, and the usual losses.
-const canTeach = ({isFixed, outputs, activations, data}) =>
+const canTeach = ({isFixed, given, activations, data}) =>
   !isFixed &&
-  data.inputs === 2 &&
-  outputs === 1 &&
+  given.inputs.length === 2 &&
+  !given.isRegression &&
+  given.outputs === 1 &&
   activations.at(-1) === "linear" &&
-  ["cross-entropy", "squared error"].every(name => data.losses.some(loss => loss.name === name));
+  ["cross-entropy", "squared error"].every(name => data.losses[1].some(loss => loss.name === name));
 
 /** @type {any} */
 let before = null; // what there was before the lesson

@@ -3,6 +3,7 @@
 
 import {readAddress} from "../shared/state.js";
 import {numberFrom, unpacked} from "../shared/numbers.js";
+import {formulaFrom} from "./typed.js";
 
 const inRange = (low, high) => text => numberFrom(text, low, high);
 const integer = (low, high) => text => (Number.isInteger(Number(text)) ? numberFrom(text, low, high) : undefined);
@@ -37,16 +38,19 @@ function weightsOf(text) {
 }
 
 /** The state in an address; a part that is false or missing is left out. @param {any} state */
-export function asAddress({settings, sizes, activation, step, weights, points, names}) {
-  const pointText = ({x, y, label, test}) => `${x}_${y}_${label}${test ? "t" : ""}`;
+export function asAddress({settings, sizes, activation, step, weights, points, isRegression, names, inputs, embed}) {
+  const pointText = ({numbers, label, test}) => `${[...numbers, label].join("_")}${test ? "t" : ""}`;
   return {
+    ...(embed && {embed: ""}),
     ...settings,
     ...(sizes && {net: sizes.slice(1, -1).join("-")}),
     ...(activation && {activation}),
     step,
     ...(weights && {weights: packed(weights)}),
     ...(points && {points: points.map(pointText).join("~")}),
+    ...(points && isRegression && {regression: ""}),
     ...(names && {names: names.join("~")}),
+    ...(points && inputs && {inputs: inputs.join("~")}),
   };
 }
 
@@ -57,20 +61,25 @@ const listOf = (separator, read, isFine, most) => text => {
 
 // The parts of the state that an address has, each checked by itself.
 //   choices  the allowed texts of the settings `data`, `loss`, `optimizer`, and of `activation`
-//   classes  number of classes
-export function fromAddress(hash, choices, classes) {
+//   given    what there is to learn without it: {inputs, names, isRegression}
+//   isFixed  whether the model keeps its inputs and outputs
+export function fromAddress(hash, choices, given, isFixed) {
   const point = text => {
-    const [x, y, label] = text.split("_");
-    return {x: numberFrom(x), y: numberFrom(y), label: Number.parseInt(label, 10), test: /t$/.test(label)};
+    const numbers = text.split("_"),
+      label = numbers.pop() ?? "";
+    return {numbers: numbers.map(x => numberFrom(x)), label: Number.parseInt(label, 10), test: /t$/.test(label)};
   };
-  const isPoint = p => Number.isFinite(p.x) && Number.isFinite(p.y) && p.label >= 0 && p.label < classes;
+  const isPoint = p => p.numbers.length > 0 && p.numbers.every(Number.isFinite) && p.label >= 0;
   const readers = {
     ...NUMBERS,
     ...Object.fromEntries(Object.entries(choices).map(([name, list]) => [name, oneOf(list)])),
-    net: listOf("-", integer(1, 8), Boolean, 5),
+    net: listOf("-", integer(1, 64), Boolean, 5),
     weights: weightsOf,
     points: listOf("~", point, isPoint, 400),
-    names: text => (text.split("~").length === classes ? text.split("~") : undefined),
+    names: text => (text.split("~").length < 2 ? undefined : text.split("~")),
+    inputs: text => text.split("~"),
+    regression: () => true,
+    formula: text => [text].find(text => formulaFrom(text) && !(isFixed && formulaFrom(text)?.isRegression)),
   };
   /** @type {any} */
   const found = {};
@@ -78,6 +87,16 @@ export function fromAddress(hash, choices, classes) {
     const value = Object.hasOwn(readers, name) ? readers[name](text) : undefined;
     if (value !== undefined) found[name] = value;
   }
-  const {net, step, activation, weights, points, names, ...settings} = found;
-  return {hidden: net, step, activation, weights, points, names, settings};
+  const {net, step, activation, weights, points, inputs, regression, ...rest} = found,
+    {names = given.names, ...settings} = rest,
+    isRegression = !!regression,
+    [first] = points ?? [];
+  // Points that belong together, and that the model can learn from.
+  const width = first?.numbers.length,
+    isOwn = width - Number(isRegression) === given.inputs.length && names.length === given.names.length;
+  const areFine =
+    width > Number(isRegression) &&
+    points.every(({numbers, label}) => numbers.length === width && label < names.length) &&
+    (isFixed ? isOwn && isRegression === given.isRegression : names.length <= 8 || isOwn);
+  return {hidden: net, step, activation, weights, settings, ...(areFine && {points, names, inputs, isRegression})};
 }

@@ -3,7 +3,6 @@
 import {$, button, make, press, strong} from "../shared/elements.js";
 import {rough, shareOf} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
-import {INPUTS} from "./assembly.js";
 import {stretch, theme} from "./canvas.js";
 
 const MOST_MOVES = 12; // lines with the move of their weight; of more lines only the marked one has it
@@ -12,6 +11,7 @@ const SAID = {output: "{{net.below.output}}", gradient: "{{net.below.gradient}}"
 export const thickest = (isGradient, most) =>
   filled(isGradient ? "{{net.thickest.gradient}}" : "{{net.thickest.weight}}", {x: rough(most, 3)});
 
+const longest = (names, most) => names.reduce((n, name) => Math.max(n, Math.min(most, name.length)), 0);
 const isSame = (a, b) => a.layer === b.layer && a.index === b.index && a.input === b.input;
 
 // Connects the picture to its place, which gets a drawing of the lines and a button for each neuron.
@@ -35,7 +35,12 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
         leave = () => onPoint(null, index);
       const listeners = {pointerenter: point, pointerleave: leave, focus: point, blur: leave};
       const about = {class: "neuron", "aria-label": name, title: name, click: () => onNeuron(layer, index)};
-      const inside = [...(layer ? [] : [make("i")]), make("canvas", {width: 30, height: 30}), make("span")];
+      const inside = [
+        make("i", layer ? "after" : ""),
+        make("canvas", {width: 30, height: 30}),
+        make("em"),
+        make("span"),
+      ];
       return make("button", {...about, ...listeners}, ...inside);
     };
     const change = (n, by, text, disabled, told) => {
@@ -47,7 +52,7 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
       if (n === 0) return ["{{net.inputs}}"];
       if (n === sizes.length - 1) return [size > 1 ? "{{net.scores}}" : "{{term.score}}"];
       if (!onSize) return [size];
-      return [change(n, -1, "−", size === 1, "{{net.fewer}}"), size, change(n, 1, "+", size === 8, "{{net.more}}")];
+      return [change(n, -1, "−", size === 1, "{{net.fewer}}"), size, change(n, 1, "+", size >= 8, "{{net.more}}")];
     };
     buttons = sizes.map((size, layer) => Array.from({length: size}, (_, i) => neuron(layer, i)));
     heads = sizes.map((size, layer) => make("div", "layer-head", ...head(size, layer)));
@@ -66,13 +71,13 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
     return {...weight, paths, group: make("g", onLine ? "line" : "", ...paths), from: [0, 0], to: [0, 0]};
   }
 
-  // sizes; called(layer, index): the name of a neuron; hue: "weights" or "gradients"; number(layer, index,
+  // sizes; called(layer, index): the name of a neuron; state(layer, index): what is wrong with it, or ""; ends: names beside the inputs and the outputs; hue: "weights" or "gradients"; number(layer, index,
   // input): the one that the line shows, NaN if it is not known; most: that of a thick line; map(layer, index): an
   // image or null; below(layer, index): [{text, kind}] to write below a neuron; chosen: {layer, index,
   // input}, which the other lines step back for; marked: a line to draw in black; moves(layer, index,
   // input): how the weight of a line moved, in words, or null; height: in pixels.
   /** @param {any} about */
-  function draw({sizes, called, hue, number, most, map, below, chosen, marked, moves, height}) {
+  function draw({sizes, called, state, ends, hue, number, most, map, below, chosen, marked, moves, height}) {
     if (shape !== sizes.join()) {
       build(sizes, called);
       shape = sizes.join();
@@ -88,7 +93,10 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
     const room = Math.min(hasMaps ? 44 : 22, gap - (hasText ? 15 : 5), width / sizes.length / 2);
     const side = Math.max(10, room);
     const margin = Math.max(side / 2 + 8, 36);
-    const x = layer => margin + (layer / Math.max(1, sizes.length - 1)) * (width - 2 * margin);
+    const [left, right] = ends.map(names =>
+      Math.max(margin, side / 2 + 14 + 8 * longest(names, Math.min(12, width / 45))),
+    );
+    const x = layer => left + (layer / Math.max(1, sizes.length - 1)) * (width - left - right);
     const y = (layer, i) => top + (height - top) / 2 + (i - (sizes[layer] - 1) / 2) * gap - (hasText ? 6 : 0);
 
     for (const line of lines) {
@@ -96,8 +104,8 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
       const weight = number(layer, index, input) / most,
         size = shareOf(weight, 1);
       const isChosen = chosen && isSame(chosen, line);
-      const ends = {[layer]: index, [layer - 1]: input}; // the neurons that it joins
-      const isNear = chosen && chosen.input === undefined && chosen.index === ends[chosen.layer];
+      const joined = {[layer]: index, [layer - 1]: input};
+      const isNear = chosen && chosen.input === undefined && chosen.index === joined[chosen.layer];
       line.from = [x(layer - 1) + side / 2, y(layer - 1, input)];
       line.to = [x(layer) - side / 2, y(layer, index)];
       const hue = isGradient ? "gradient" : weight < 0 ? "negative" : "positive";
@@ -129,11 +137,14 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
           stretch(small, image, 0, 0, 30, 30);
         }
         own.classList.toggle("plain", !image);
-        if (layer === 0) own.firstChild.textContent = INPUTS[i] ?? `x${i + 1}`;
+        const end = ends[{0: 0, [sizes.length - 1]: 1}[layer]]?.[i] ?? "";
+        Object.assign(own.firstChild, {textContent: end}).style.maxWidth = `${(layer ? right : left) - side / 2 - 6}px`;
+        const wrong = layer ? state(layer, i) : "";
+        own.querySelector("em").textContent = wrong;
         const parts = below(layer, i);
         own.lastChild.replaceChildren(...parts.map(({text, kind}) => make("span", kind, text)));
         const said = parts.map(({text, kind}) => filled(SAID[kind], {x: text}));
-        own.setAttribute("aria-label", [called(layer, i), ...said].join(", "));
+        own.setAttribute("aria-label", [called(layer, i), ...(wrong ? [wrong] : []), ...said].join(", "));
       }
     });
   }

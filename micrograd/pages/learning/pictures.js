@@ -1,14 +1,15 @@
 // The pictures of live training: the plane, the curves, and the network with what each neuron sees.
 
-import {$} from "../shared/elements.js";
-import {number} from "../shared/numbers.js";
+import {$, make} from "../shared/elements.js";
+import {number, percent} from "../shared/numbers.js";
+import {filled} from "../shared/texts.js";
 import {ofSign, picture} from "./canvas.js";
 import {showCurve} from "./curves.js";
-import {INPUTS} from "./assembly.js";
 import {makeNetwork, thickest} from "./network.js";
 import {captionOf, drawPlane} from "./plane.js";
-import {mapOf, outputsOver} from "./sight.js";
+import {mapOf, outputsOver, pictureOfWeights} from "./sight.js";
 import {ask, attention, change, chooseMore, clock, experiment, reveal} from "./state.js";
+import {drawTable, imageOf} from "./table.js";
 
 const COLUMNS = 54,
   FEW = 16; // points across the plane, and across the small map of a neuron
@@ -22,14 +23,16 @@ export const geometry = () => plane; // for pointers
 function openNeuron(layer, index) {
   const point = attention.chosen.point ?? (experiment.examples.length ? 0 : undefined);
   chooseMore({kind: "neuron", neuron: {layer, index}, at: 0, point});
-  requestAnimationFrame(() => reveal($("arithmetic")));
+  requestAnimationFrame(() => $("arithmetic").hidden || reveal($("arithmetic")));
 }
 function pointAt(layer, index) {
   attention.pointed = layer === null ? null : {layer, index};
   ask();
 }
 const pressLine = (layer, index, input) =>
-  chooseMore({kind: "weight", weight: experiment.model.layers[layer - 1][index].first + input});
+  experiment.isFolded && layer === 1
+    ? openNeuron(layer, index)
+    : chooseMore({kind: "weight", weight: experiment.model.layers[layer - 1][index].first + input});
 const resizeLayer = (layer, by) => change(() => experiment.resize(layer, by));
 /** @type {any} None of a model that is not an MLP. */
 export const network = experiment.isFixed
@@ -37,6 +40,21 @@ export const network = experiment.isFixed
   : makeNetwork($("network"), {onNeuron: openNeuron, onPoint: pointAt, onLine: pressLine, onSize: resizeLayer});
 
 export function drawPictures() {
+  if (experiment.hasPlane) drawPoints();
+  else {
+    plane = null;
+    drawTable();
+    if (!experiment.isFixed && isDue()) maps = mapsOfWeights();
+    $("plane-about").textContent = experiment.examples.length > 100 ? "{{table.about.many}}" : "{{table.about}}";
+  }
+  drawBothCurves();
+  if (network) drawNetwork();
+}
+
+// While it trains, the small maps need not follow every frame.
+const isDue = () => !clock.isRunning() || ++frames % 3 === 0 || maps.length !== experiment.sizes.length;
+
+function drawPoints() {
   const {isFixed, isCurve, outputs, program, training, loss, examples, view, sizes} = experiment,
     {low, high, ratio} = view,
     placeAt = share => low[0] + share * (high[0] - low[0]);
@@ -46,9 +64,7 @@ export function drawPictures() {
   const surfaces = outputsOver(view, COLUMNS, rows, program, training.p, neurons);
   const scores = surfaces.slice(-outputs);
   if (outputs === 1 && loss.threshold) scores[0] = scores[0].map(z => z - loss.threshold);
-  // While it trains, the small maps need not follow every frame.
-  if (!isFixed && (!clock.isRunning() || ++frames % 3 === 0 || maps.length !== sizes.length))
-    maps = mapsOf(outputsOver(view, FEW, few, program, training.p, neurons), few);
+  if (!isFixed && isDue()) maps = mapsOf(outputsOver(view, FEW, few, program, training.p, neurons), few);
   const {pointed, chosen} = attention,
     looked = pointed && maps[pointed.layer]?.[pointed.index];
   plane = drawPlane($("boundary"), {
@@ -61,13 +77,24 @@ export function drawPictures() {
   });
   const name = looked && experiment.neuronName(pointed.layer, pointed.index);
   $("plane-about").textContent = captionOf(name, isCurve);
-  drawBothCurves();
-  if (network) drawNetwork();
 }
+
+// Without a plane, a neuron shows its weights, and the inputs what comes in: that of the chosen point.
+function mapsOfWeights() {
+  const {inputs, examples, ranges, isFolded, imageWidth} = experiment;
+  const {numbers} = examples[attention.chosen.point] ?? {numbers: meanOf(examples)};
+  const shown = isFolded
+    ? [imageWidth ? imageOf(numbers) : pictureOfWeights(numbers.slice(0, inputs.length))]
+    : ranges.map((ends, k) => picture(2, 2, () => ofSign(numbers[k] / Math.max(...ends.map(Math.abs)))));
+  const seen = (layer, k) => layer.map(row => pictureOfWeights(row.slice(0, -1), k ? 0 : imageWidth));
+  return [shown, ...experiment.rows().map(seen)];
+}
+const meanOf = examples =>
+  experiment.inputs.map((_, k) => examples.reduce((sum, {numbers}) => sum + numbers[k] / examples.length, 0));
 
 function mapsOf(outputs, rows) {
   const {view, sizes, activations} = experiment;
-  const inputs = INPUTS.map((_, axis) =>
+  const inputs = [0, 1].map(axis =>
     picture(FEW, rows, i => {
       const at = axis ? Math.floor(i / FEW) / (rows - 1) : (i % FEW) / (FEW - 1);
       return ofSign(Math.tanh(view.low[axis] + at * (view.high[axis] - view.low[axis])));
@@ -86,7 +113,7 @@ function seenBy({layer, index}, surfaces, rows) {
 }
 
 function drawBothCurves() {
-  const {curves, tested} = experiment,
+  const {curves, tested, names} = experiment,
     {steps, loss, testLoss, accuracy, testAccuracy} = curves;
   const show = (id, main, test) => {
     const about = {unit: "{{curve.step}}", now: steps.length - 1, height: 112, both: "{{curve.test}}"};
@@ -94,41 +121,66 @@ function drawBothCurves() {
   };
   show("loss", loss, testLoss);
   show("accuracy", accuracy, testAccuracy);
+  const told = ([right, all], k) => [k ? " · " : " ", make("bdi", "", names[k]), ` ${percent(right / all)}`];
+  $("per-class").replaceChildren("{{playground.kinds}}", ...experiment.perClass.flatMap(told));
   $("key").hidden = !tested.length;
 }
 
 function drawNetwork() {
   const {chosen, hue} = attention,
-    {training, model, sizes, moved} = experiment;
+    {training, model, moved, isFolded, inputs, names, outputs} = experiment,
+    sizes = isFolded ? experiment.sizes.with(0, 1) : experiment.sizes;
   const isGradient = hue === "gradients";
   const seen = chosen.point === undefined ? null : experiment.flow(chosen.point);
   if (isGradient) training.backward(experiment.trained);
   const numbers = isGradient ? training.G : training.p;
   const largest = numbers.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-300);
   const most = isGradient ? largest : Math.max(3, 0.8 * largest);
-  const room = $("page").clientWidth < 1100 ? 380 : Math.min(620, innerHeight - 492);
+  const fitting = $("page").clientWidth < 1100 ? 380 : Math.max(310, Math.min(620, innerHeight - 492)),
+    room = document.body.classList.contains("embedded") ? innerHeight - 220 : fitting;
+  // Of inputs that are folded into one, a line shows the weight that is furthest from 0.
+  const placeOf = (layer, i, j) => {
+    const {first, weights} = model.layers[layer - 1][i];
+    if (layer > 1 || !isFolded) return first + j;
+    return first + furthest(weights.map((_, k) => numbers[first + k]));
+  };
+  const lineOf = place => {
+    const line = experiment.lines[place];
+    return isFolded && line?.layer === 1 ? {...line, input: 0} : line;
+  };
+  const before = layer => experiment.sizes.slice(1, layer).reduce((a, b) => a + b, 0),
+    {states} = experiment,
+    said = {dead: "{{net.dead}}", saturated: "{{net.saturated}}"};
+  const tallest = Math.max(...sizes);
   network.draw({
     sizes,
-    called: (layer, i) => experiment.neuronTitle(layer, i),
+    called: (layer, i) =>
+      isFolded && !layer ? filled("{{table.inputs}}", {n: inputs.length}) : experiment.neuronTitle(layer, i),
+    state: (layer, i) => (layer < sizes.length - 1 && said[states[before(layer) + i]]) || "",
+    ends: [isFolded ? [String(inputs.length)] : inputs, outputs > 1 ? names : []],
     hue,
     most,
-    height: Math.max(310, room),
-    number: (layer, i, j) => numbers[model.layers[layer - 1][i].first + j],
+    height: Math.max(250, room, 40 + (tallest > 8 ? 42 : 0) * tallest),
+    number: (layer, i, j) => numbers[placeOf(layer, i, j)],
     map: (layer, i) => maps[layer][i],
     below: (layer, i) => {
-      if (!seen) return [];
+      if (!seen || (isFolded && !layer)) return [];
       const node = layer ? model.layers[layer - 1][i].output : model.inputs[i];
       const short = x => number(+x.toPrecision(2));
       const parts = [{text: short(seen.d[node]), kind: "output"}];
       if (layer) parts.push({text: short(seen.g[node]), kind: "gradient"});
       return parts;
     },
-    chosen: {weight: experiment.lines[chosen.weight], neuron: chosen.neuron}[chosen.kind] ?? null,
-    marked: moved && experiment.lines[moved.weight],
-    moves: moved && !isGradient ? (layer, i, j) => moveOf(moved.weights, model.layers[layer - 1][i].first + j) : null,
+    chosen: {weight: lineOf(chosen.weight), neuron: chosen.neuron}[chosen.kind] ?? null,
+    marked: moved && lineOf(moved.weight),
+    moves: moved && !isGradient ? (layer, i, j) => moveOf(moved.weights, placeOf(layer, i, j)) : null,
   });
-  $("about").textContent = isGradient ? thickest(true, most) : "{{net.maps}}";
+  const shown = experiment.hasPlane ? "{{net.maps}}" : "{{net.maps.weights}}";
+  $("about").textContent = isGradient ? thickest(true, most) : shown;
 }
+
+// The index of the number that is furthest from 0.
+const furthest = list => list.reduce((best, x, k) => (Math.abs(x) > Math.abs(list[best]) ? k : best), 0);
 
 // A weight before and after the last step.
 function moveOf(before, place) {

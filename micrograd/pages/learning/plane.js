@@ -104,7 +104,7 @@ export const captionOf = (name, isCurve = false) =>
 //   grid       {columns, rows, surfaces}: a score for each class, or one, in rows from the bottom
 //   inside     an image to show instead of the classes, or null
 //   low, high  the corners; ratio: width over height
-//   points     [{x, y, label, test}]; chosen: the index of the one to mark
+//   points     [{numbers: [x, y], label, test}]; chosen: the index of the one to mark
 //   truth      a polyline of the boundary that generated the points, or null
 //   curve      instead of classes, a polyline of what the model predicts
 /** @param {any} canvas @param {any} about */
@@ -136,10 +136,11 @@ export function drawPlane(canvas, {grid, inside, low, high, ratio, points, chose
   for (const line of truth ?? [curve ?? []]) trace(context, line.map(toPlace));
   context.setLineDash([]);
   const size = Math.max(3.2, Math.min(5.5, inner / 80, 70 / Math.sqrt(points.length)));
-  points.forEach(({x, y, label, test}) => drawMarker(context, label, across(x), up(y), size, test));
+  const mark = ({numbers: [x, y], label, test}, size) => drawMarker(context, label, across(x), up(y), size, test);
+  for (const point of points) mark(point, size);
   if (points[chosen]) {
-    const {x, y, label, test} = points[chosen];
-    drawMarker(context, label, across(x), up(y), size + 2, test);
+    const [x, y] = points[chosen].numbers;
+    mark(points[chosen], size + 2);
     context.beginPath();
     context.arc(across(x), up(y), size + 6, 0, 2 * Math.PI);
     context.lineWidth = 2.5;

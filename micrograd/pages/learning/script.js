@@ -71,7 +71,7 @@ export function hasScript({isFixed, loss, trained, training, activations}) {
 
 // The script for "micrograd" or "PyTorch".
 export function scriptOf(experiment, name) {
-  const {data, settings, loss, trained, tested, training, sizes, activations, isCurve} = experiment;
+  const {data, settings, loss, trained, tested, training, sizes, activations, isRegression} = experiment;
   const notes = [
     tested.length && filled("{{script.tests}}", {n: tested.length}),
     settings.batch < trained.length && filled("{{script.batch}}", {n: settings.batch}),
@@ -88,8 +88,8 @@ export function scriptOf(experiment, name) {
     optimizer: filled(call, settings),
     loss: name === "micrograd" ? loss.function : loss.pytorch,
     inputs: sizes[0],
-    X: listed(trained.map(({x, y}) => (isCurve ? [x] : [x, y]))),
-    y: listed(trained.map(({y, label}) => (isCurve ? y : loss.targets[label]))),
+    X: listed(trained.map(({numbers}) => numbers.slice(0, sizes[0]))),
+    y: listed(trained.map(({numbers, label}) => (isRegression ? numbers.at(-1) : loss.targets[label]))),
     weights: listed([...training.p]),
     rows: listed(experiment.rows()),
     modules: modules.join(",\n    "),

@@ -7,13 +7,14 @@ import {findingOf} from "./health.js";
 import {experiment} from "./state.js";
 
 export function say() {
-  const {curves, training, examples, isCurve} = experiment,
+  const {curves, training, examples, isCurve, isRegression} = experiment,
     share = curves.accuracy.at(-1);
   const now = {n: training.steps, loss: decimals(curves.loss.at(-1)), share: percent(share)};
-  const figures = filled(isCurve ? "{{train.figures.curve}}" : "{{train.figures}}", now);
+  const figures = filled(isRegression ? "{{train.figures.curve}}" : "{{train.figures}}", now);
   write($("figures"), share === null ? [] : [[figures]]);
-  const finding = whatIsWrong();
-  write($("said"), [...whatNow(), ...(finding ? [[` ${finding}`, "wrong"]] : [])]);
+  const {text, isLarge} = whatIsWrong();
+  write($("said"), [...whatNow(), ...(text ? [[` ${text}`, "wrong"]] : [])]);
+  $("scale-now").hidden = !isLarge;
   const plane = filled(isCurve ? "{{plane.says.curve}}" : "{{plane.says}}", {...now, n: examples.length});
   $("boundary").setAttribute("aria-label", plane);
 }
@@ -29,6 +30,7 @@ function write(place, parts) {
 function whatNow() {
   const {trouble, moved, training, isFixed, model} = experiment;
   if (trouble) return [[trouble, "wrong"]];
+  if (training.steps && experiment.isGoodEnough) return [["{{train.good}}"]];
   if (moved) return whatMoved();
   if (training.steps) return [["{{train.rule}}"]];
   const n = training.p.length,
@@ -39,17 +41,21 @@ function whatNow() {
 
 // Nothing before the first step, and nothing of a network that answers all points rightly.
 function whatIsWrong() {
-  const {trouble, training, trained: points, curves, model, activations} = experiment;
-  if (trouble || !training.steps || curves.accuracy.at(-1) === 1) return "";
-  const layers = model.layers,
-    outputs = layers.length ? points.map(({x, y}) => outputsAt(training, x, y, layers.flat().length)) : [];
-  const name = (layer, index) => experiment.neuronName(layer, index);
-  return findingOf({points, layers, activations, outputs, losses: curves.loss, name});
+  const {trouble, training, trained: points, curves, states, sizes, inputs} = experiment;
+  if (trouble || !training.steps || curves.accuracy.at(-1) === 1) return {text: "", isLarge: false};
+  const hidden = (sizes ?? []).slice(1, -1).flatMap((size, k) => Array.from({length: size}, (_, i) => [k + 1, i]));
+  const names = hidden.map(([layer, index]) => experiment.neuronName(layer, index));
+  return findingOf({points, width: inputs.length, states, names, losses: curves.loss, withTenth});
 }
-function outputsAt({program, p}, x, y, n) {
-  const out = new Float64Array(n);
-  program.look(p, x, y, out);
-  return out;
+function withTenth() {
+  const loss = experiment.lossWithTenth();
+  if (loss === null) return "";
+  const about = {
+    rate: number(experiment.settings.rate / 10),
+    x: decimals(loss),
+    now: decimals(experiment.curves.loss.at(-1)),
+  };
+  return filled("{{train.found.tenth}}", about);
 }
 
 function whatMoved() {

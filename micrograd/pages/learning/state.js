@@ -6,7 +6,7 @@ import {oncePerFrame} from "./canvas.js";
 import {makeClock} from "./clock.js";
 import {Experiment} from "./experiment.js";
 
-export const MOST_POINTS = 400;
+export const MOST_POINTS = 2000;
 
 export const experiment = new Experiment(JSON.parse($("data").textContent));
 export const {data, isFixed, settings} = experiment; // what it keeps
@@ -77,7 +77,7 @@ export const clock = makeClock({
   pace: () => +$("pace").value,
   onTick: count => {
     experiment.step(count);
-    if (experiment.trouble) clock.pause();
+    if (experiment.trouble || experiment.isGoodEnough) clock.pause();
     panels.draw();
   },
   onChange: () => {
@@ -118,7 +118,7 @@ export function setExamples(list, point = attention.chosen.point) {
   });
 }
 export function addPoint(x, y) {
-  const added = {x, y, label: experiment.isCurve ? 0 : attention.brush, test: false};
+  const added = {numbers: [x, y], label: experiment.isCurve ? 0 : attention.brush, test: false};
   if (experiment.examples.length < MOST_POINTS) setExamples([...experiment.examples, added]);
 }
 export function deletePoint() {

@@ -53,10 +53,7 @@ export class Training {
     const {p, G, program} = this,
       each = 1 / examples.length;
     G.fill(0);
-    for (let i = examples.length - 1; i >= 0; i--) {
-      const {x, y, label} = examples[i];
-      program.learn[label](p, G, x, y, each);
-    }
+    for (let i = examples.length - 1; i >= 0; i--) program.learn(p, G, examples[i], each);
   }
 
   // One step: gradients of a batch, then an update of each parameter.
@@ -79,16 +76,21 @@ export class Training {
     return OPTIMIZERS[settings.optimizer].update(this.p[i], this.G[i], own, {...settings, t});
   }
 
-  // Mean loss and accuracy of the examples; null without examples.
+  // Mean loss and accuracy of the examples; null without examples. `classes`: [right, all] of each class.
   judged(examples, threshold) {
-    if (!examples.length) return {loss: null, accuracy: null};
+    if (!examples.length) return {loss: null, accuracy: null, classes: []};
     let loss = 0,
       right = 0;
-    for (const {x, y, label} of examples) {
-      loss += this.program.measure[label](this.p, x, y, this.scores);
-      right += Number(predicted(this.scores, threshold) === label);
+    const classes = [];
+    for (const example of examples) {
+      loss += this.program.measure(this.p, example, this.scores);
+      const isRight = Number(predicted(this.scores, threshold) === example.label);
+      const own = (classes[example.label] ??= [0, 0]);
+      own[0] += isRight;
+      own[1]++;
+      right += isRight;
     }
-    return {loss: loss / examples.length, accuracy: right / examples.length};
+    return {loss: loss / examples.length, accuracy: right / examples.length, classes};
   }
 }
 

@@ -20,6 +20,9 @@ export function namesOf(model) {
   for (const [p, boxes] of given.boxes.entries())
     for (const {name, slots} of flat(boxes))
       slots.forEach((slot, k) => found.has(slot) || found.set(slot, {box: name, k: k + 1, p}));
+  const logits = new Map(
+    given.logits.flatMap((slots, p) => slots.map((slot, k) => [slot, {token: given.tokens[k], p}])),
+  );
   const constants = new Set(given.constants.map(([slot]) => slot));
   function kindOf(slot) {
     if (slot < count) return "weight";
@@ -31,12 +34,14 @@ export function namesOf(model) {
     const kind = kindOf(slot);
     if (kind === "input") return "{{microscope.hidden}}";
     if (kind === "constant") return "";
+    if (logits.has(slot)) return filled("{{microscope.logit}}", logits.get(slot) ?? {});
     if (found.has(slot)) return filled("{{microscope.at}}", found.get(slot));
     if (givers.has(slot)) return filled("{{microscope.gradient.of}}", {name: nameOf(givers.get(slot))});
     const {op, slots} = model.operation(slot),
       n = slots.length,
       sign = {"*": "×", "-": "−", "/": "÷", "+": "+"}[op];
     if (op === "take") return nameOf(slots[1 + model.memory[slots[0]]]); // an entry of a table
+    if (op.startsWith("where")) return "{{microscope.step.choice}}";
     if (op === "dot") return filled("{{microscope.step.dot}}", {n: n / 2});
     const isExp = slots.every(k => model.placeOf.has(k) && model.operation(k).op === "exp");
     if (op === "sum") return filled(isExp ? "{{microscope.step.exps}}" : "{{microscope.step.sum}}", {n});
