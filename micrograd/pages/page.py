@@ -155,11 +155,12 @@ class Page:
 
     Args:
         name: name of the script; also that of the .html and .css files, unless `layout` is given.
-        data: what the script reads from the page.
+        data: what the script reads from the page; a page without data has no script.
         about: a few words for its repr.
         height: height of its frame in a notebook, in pixels.
         title: title of the page; by default the text NAME.title.
         film: makes the pictures of a film, on a dark background if called with True.
+        contents: what fills the other placeholders of the .html file.
 
     Attributes:
         html: the page, a self-contained HTML document.
@@ -176,11 +177,13 @@ class Page:
         texts: str | os.PathLike[str] | None = None,
         layout: str = "",
         film: Callable[[bool], Any] | None = None,
+        **contents: str,
     ) -> None:
         self._about, self._height, self._film = about, height, film
         self._title = html.escape(str(title or texts_of("pages", language, texts)[f"{name}.title"]))
-        contents = {"title": self._title, "data": as_json(data)}
-        self.html = html_page(layout or name, name, None, language, texts, **contents)
+        contents |= {"title": self._title, "data": as_json(data)}
+        script = name if data else ""
+        self.html = html_page(layout or name, script, None, language, texts, **contents)
 
     def save(self, path: str | os.PathLike[str], *, dark: bool = False) -> str:
         """Writes the page, completely or not at all, and returns its path; any browser opens it.
