@@ -13,7 +13,7 @@ outputs of these cells, up to the next text, are not saved. A text tagged `answe
 solutions.md has these texts, with the questions and what the cells print. Versions, times and
 memory addresses are left out, so a second run gives the same files.
 
-Needs jupytext, nbclient and ipykernel. Takes about ten seconds.
+Needs jupytext, nbclient and ipykernel. Takes about twenty seconds.
 """
 
 import argparse
@@ -39,11 +39,17 @@ except ImportError as missing:
     ) from missing
 
 HERE = Path(__file__).resolve().parent
-NAMES = ("lecture", "backprop_in_pictures", "from_scalars_to_arrays")
+NAMES = (
+    "lecture",
+    "exercises",
+    "backprop_in_pictures",
+    "from_scalars_to_arrays",
+    "after_the_lecture",
+)
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 PICTURES = ("image/svg+xml", "image/png")
 DRAWN = (*PICTURES, "text/html")  # depend on fonts: a page of explain() contains a picture
-COLOURS = 32  # enough for a plot: lines, letters and the shades at their borders
+COLOURS = 256  # enough for a plot: lines, letters, shades, and those at their borders
 
 
 def unexecuted(source: str) -> Any:
@@ -137,7 +143,8 @@ def lean(kind: str, content: str) -> str:
     paper = Image.new("RGBA", image.size, "white")  # otherwise transparent pixels turn black
     small = io.BytesIO()
     paper.alpha_composite(image)
-    paper.convert("RGB").quantize(COLOURS).save(small, "png", optimize=True)
+    all_hues = Image.Quantize.MAXCOVERAGE  # a thin line may be the only one of its colour
+    paper.convert("RGB").quantize(COLOURS, all_hues).save(small, "png", optimize=True)
     return base64.b64encode(small.getvalue()).decode()
 
 

@@ -52,6 +52,7 @@ if _typing.TYPE_CHECKING:  # for editors and type checkers; `_names_in` says the
     from micrograd.pages.explain import explain as explain
     from micrograd.pages.microscope import microscope as microscope
     from micrograd.pages.playground import playground as playground
+    from micrograd.pages.worksheet import worksheet as worksheet
     from micrograd.watching.watch import watch as watch
 
 _names_in = {
@@ -70,6 +71,7 @@ _names_in = {
     "pages.explain": "explain",
     "pages.microscope": "microscope",
     "pages.playground": "playground",
+    "pages.worksheet": "worksheet",
     "watching.watch": "watch",
 }
 _module_of = {name: module for module, names in _names_in.items() for name in names.split()}

@@ -300,6 +300,21 @@ def play(options: argparse.Namespace) -> int:
     return 0
 
 
+def exercise(options: argparse.Namespace) -> int:
+    """Writes a worksheet: graphs whose gradients are worked out by hand, then their solutions.
+
+    Example:
+      python -m micrograd exercise --level 2 --seed 7 -o sheet.html
+
+    Print it from the browser; the solutions begin on a page of their own. Another seed gives other
+    graphs. In Python, worksheet(loss) makes such a sheet from a graph of your own.
+    """
+    from micrograd.pages.worksheet import exercises
+
+    print(exercises(options.level, options.seed, options.tasks).save(options.out))
+    return 0
+
+
 def course(options: argparse.Namespace) -> int:
     """Builds the course, one HTML file in which you write an engine.
 
@@ -433,6 +448,13 @@ def _parser() -> argparse.ArgumentParser:
     drawn("--rankdir", choices=["LR", "TB"], help="direction of the graph")
     played("-o", "--out", default="play.html", help="file name of the page")
     played("--title", help="title of the page")
+    sheet = command(exercise)
+    levels = "1 sums and products; 2 a number is used twice; 3 quotients, squares and ReLUs, too; "
+    levels += "4 a neuron with its squared error, or a line with those of two points (default: 1)"
+    sheet("--level", type=int, choices=range(1, 5), default=1, help=levels)
+    sheet("--seed", type=int, default=0, help="another number gives other graphs (default: 0)")
+    sheet("--tasks", type=int, default=2, help="number of graphs (default: 2)")
+    sheet("-o", "--out", default="sheet.html", help="file name of the page")
     command(texts)("file", nargs="?", help="a file of texts in your language")
     task = "Trains a small network and draws its decision boundary; see train --help"
     commands.add_parser("train", help=task)

@@ -244,7 +244,9 @@ def test_streams_that_are_closed_or_lack_a_letter(command, code, out):
     assert len(lines) <= 1
 
 
-@pytest.mark.parametrize("command", [[], ["draw"], ["derive"], ["train"], ["grade"], ["play"]])
+@pytest.mark.parametrize(
+    "command", [[], ["draw"], ["derive"], ["train"], ["grade"], ["play"], ["exercise"]]
+)
 def test_help_has_examples(command, capsys):
     with pytest.raises(SystemExit, match="0"):
         main([*command, "--help"])
@@ -256,7 +258,7 @@ def test_help_has_examples(command, capsys):
 def test_without_a_command_it_lists_the_commands():
     out, err = run()
     assert err == ""
-    for command in ("draw", "derive", "train", "play", "start", "grade"):
+    for command in ("draw", "derive", "train", "play", "exercise", "start", "grade"):
         assert len(re.findall(rf"^ +{command} +\w+", out.decode(), re.M)) == 1
     assert out == run("--help")[0]
 

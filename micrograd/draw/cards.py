@@ -29,6 +29,7 @@ from micrograd.engine import Value, topological_order
 
 NUMBER_WIDTH = 36  # points: the minimum width of a number's cell
 WORD_WIDTH = 26  # points: the minimum width of the words "data" and "grad"
+BLANK = {"BORDER": 1, "COLOR": LIGHT["frame"], "WIDTH": 44, "HEIGHT": 20}  # to write into
 FEW = 6  # numbers of an array, or results of a box, that are shown
 LONGEST_LINE = 80  # characters in a line of a caption
 END_OF_LINE = '<BR ALIGN="LEFT"/>'
@@ -47,7 +48,7 @@ class Cards:
         drawn: the graph.
         rate: 'grad', or 'tangent' if the graph has tangents instead of gradients.
         named: whether nodes without a name are called v1, v2, ...
-        numbers, highlight, done: as in `draw_dot`.
+        numbers, highlight, done, blanks: as in `draw_dot`.
         now: what results would be now, where the data of operands changed since.
         sizes: the least width and height of each box, in inches.
 
@@ -68,6 +69,7 @@ class Cards:
     done: Any = ()
     now: Mapping[Value, Number] = field(default_factory=dict)
     sizes: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    blanks: bool = False
 
     def __post_init__(self) -> None:
         nodes = self.drawn.nodes
@@ -125,7 +127,9 @@ class Cards:
         return rows
 
     def _shown(self, box: Box, what: str = "data") -> str:
-        # A dot if there is no gradient yet.
+        # A dot if there is no gradient yet; nothing for what is to be worked out by hand.
+        if self.blanks and (what == "grad" or box.operands):
+            return ""
         if what == "grad" and self.rate == "grad" and box.number not in self._known:
             return UNKNOWN
         shown = getattr(box, what)
@@ -174,7 +178,8 @@ class Cards:
         for word, text, colour in numbers:
             words = _tag("TD", _text(word, colours["faint"]), ALIGN="LEFT", WIDTH=WORD_WIDTH)
             shown = _text(text, colours[colour])
-            rows.append([words, _tag("TD", shown, ALIGN="RIGHT", WIDTH=NUMBER_WIDTH)])
+            look = {"ALIGN": "RIGHT", "WIDTH": NUMBER_WIDTH} if text else BLANK
+            rows.append([words, _tag("TD", shown, **look)])
         # The numbers have their own table: in the card's, the strip would have to share its rows.
         return _tag("TD", _table(rows, CELLPADDING=1), CELLPADDING=4) if rows else ""
 

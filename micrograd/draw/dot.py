@@ -73,6 +73,7 @@ def draw_dot(
     highlight: object = (),
     done: object = (),
     numbers: bool = True,
+    blanks: bool = False,
     frame: Digraph | None = None,
 ) -> Digraph:
     """The picture of the graph that leads to `root`, as a `graphviz.Digraph`.
@@ -110,6 +111,8 @@ def draw_dot(
         done: Values that have passed on their gradient, as in the middle of a backward pass: their
             cards are solid. A gradient that has not been received yet is a dot.
         numbers: whether cards show data and gradients.
+        blanks: whether to leave empty what can be worked out by hand: the data of results, and all
+            gradients. The same call without it draws the solution; `worksheet` prints both.
         frame: a drawing of the same graph at another time, usually the final one: each card gets
             its size and place there, and its caption stays, so that slides do not jump.
 
@@ -134,11 +137,13 @@ def draw_dot(
     drawn, captions = readable(_results(root, rankdir), names, level, parameters, tangents)
     rate, named = "grad" if tangents is None else "tangent", edges == "symbols"
     # The width and height of each card in the other drawing, in inches.
+    if blanks and edges == "derivatives":
+        raise ValueError("edges='derivatives' would show what blanks=True hides: use 'symbols'")
     rows = frame.pipe("plain", encoding="utf-8").splitlines() if frame else []
     sizes = {int(row.split()[1][1:]): row.split()[4:6] for row in rows if row.startswith("node v")}
-    is_plain = numbers and tangents is None and not done and not frame
+    is_plain = numbers and tangents is None and not done and not frame and not blanks
     now = now_of(drawn.values) if is_plain else {}
-    cards = Cards(drawn, rate, named, numbers, highlight, done, now, sizes)
+    cards = Cards(drawn, rate, named, numbers, highlight, done, now, sizes, blanks)
     rules, legend, state = _rules(cards, edges)
     captions = [*state, *captions]
     if cards.done:
@@ -186,10 +191,12 @@ def _rules(cards: Cards, edges: str) -> tuple[Rules, Sequence[Piece], list[str]]
     # The rows of the chain rule, their legend, and what to say about the gradients.
     drawn, forward = cards.drawn, cards.rate == "tangent"
     state = []
-    if not (forward or drawn.has_gradients) and cards.numbers:
+    if not (forward or drawn.has_gradients or cards.blanks) and cards.numbers:
         left = "only leaves have gradients, left over from before"
         state = [f"{left if drawn.has_old_gradients else 'no gradients yet'}: call backward()"]
-    is_complete = drawn.has_gradients and not (forward or cards.done) and cards.numbers
+    is_complete = (
+        drawn.has_gradients and not (forward or cards.done or cards.blanks) and cards.numbers
+    )
     if cards.now:
         red = " (red: what it gives now)" * (drawn.level == "op")
         state.append(f"data changed after the forward pass: run it again{red}")

@@ -5,8 +5,7 @@ and each operand adds local derivative times upstream gradient to its own gradie
 is not known yet is shown as a dot. Cards that have passed on their gradient are solid.
 
     >>> a = Value(3.0, label="a")
-    >>> backward_film(a * a)[:6]
-    b'GIF89a'
+    >>> write_film("square.gif", backward_film(a * a))
 """
 
 from __future__ import annotations
@@ -15,11 +14,13 @@ import io
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from PIL import Image, ImageDraw
 
+from micrograd.core.files import FilePath, write_whole
 from micrograd.derivatives import local_derivatives
 from micrograd.draw.cards import Cards, caption
 from micrograd.draw.dot import draw_dot
@@ -36,12 +37,13 @@ INCH = 96  # pixels
 LETTER = 0.1  # inches: more than the mean width of a letter of a caption
 BACKWARD = f'[dir=back color="{LIGHT["gradient"]}" penwidth=2]'
 Picture = Any  # an array of shape (height, width, 3)
+Film = Sequence[tuple[Picture, int]]  # pictures, each with its milliseconds
 
 
 def backward_film(
     root: Value, names: Mapping[str, Any] | None = None, rankdir: str = "LR", *, dark: bool = False
-) -> bytes:
-    """An animated GIF of the backward pass from `root`, in which all gradients begin at 0.
+) -> Film:
+    """The pictures of the backward pass from `root`, in which all gradients begin at 0.
 
     The graph keeps the gradients that it has. The other arguments are as in `draw_dot` and `save`.
 
@@ -57,7 +59,7 @@ def backward_film(
     before = [node.grad for node in order]
     try:
         root.backward()
-        return animated_gif(*zip(*_pictures(root, names, rankdir, dark), strict=True))
+        return [*_pictures(root, names, rankdir, dark)]
     finally:
         for node, grad in zip(order, before, strict=True):
             node.grad = grad
@@ -167,6 +169,21 @@ def _captions(steps: Sequence[Value], shown_as: Mapping[Value, str], columns: in
     wrapped = [textwrap.wrap(text, columns) for text in texts]
     most = max(map(len, wrapped))
     return [caption([*lines, *[" "] * (most - len(lines))]) for lines in wrapped]
+
+
+def write_film(path: FilePath, film: Film) -> None:
+    """Writes an animated GIF; or if the path has no ending, a folder of PNGs for slides of a talk.
+
+    These are numbered from 001.png on. Pictures with something on its way are left out.
+    """
+    if Path(path).suffix:
+        return write_whole(path, animated_gif(*zip(*film, strict=True)))
+    Path(path).mkdir(parents=True, exist_ok=True)
+    still = [shown for shown, milliseconds in film if milliseconds != MOVING]
+    for i, shown in enumerate(still, start=1):
+        content = io.BytesIO()
+        Image.fromarray(shown).save(content, "PNG")
+        write_whole(Path(path, f"{i:03}.png"), content.getvalue())
 
 
 def animated_gif(pictures: Sequence[Picture], milliseconds: Sequence[int]) -> bytes:

@@ -102,7 +102,7 @@ def explain(
     # all that the page keeps of the variables
     names = {label: value for value, label in drawn.named.label_of.items()}
 
-    def film(dark: bool) -> bytes:
+    def film(dark: bool) -> Any:
         from micrograd.draw.film import backward_film  # loads an imaging library
 
         return backward_film(loss, names, rankdir, dark=dark)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from micrograd.core.files import ending_of, show, write_whole
 from micrograd.draw import tokens
@@ -154,11 +155,12 @@ class Page:
 
     Args:
         name: name of the script; also that of the .html and .css files, unless `layout` is given.
-        data: what the script reads from the page.
+        data: what the script reads from the page; a page without data has no script.
         about: a few words for its repr.
         height: height of its frame in a notebook, in pixels.
         title: title of the page; by default the text NAME.title.
-        film: makes the .gif, on a dark background if called with True.
+        film: makes the pictures of a film, on a dark background if called with True.
+        contents: what fills the other placeholders of the .html file.
 
     Attributes:
         html: the page, a self-contained HTML document.
@@ -174,22 +176,31 @@ class Page:
         language: str = "en",
         texts: str | os.PathLike[str] | None = None,
         layout: str = "",
-        film: Callable[[bool], bytes] | None = None,
+        film: Callable[[bool], Any] | None = None,
+        **contents: str,
     ) -> None:
         self._about, self._height, self._film = about, height, film
         self._title = html.escape(str(title or texts_of("pages", language, texts)[f"{name}.title"]))
-        contents = {"title": self._title, "data": as_json(data)}
-        self.html = html_page(layout or name, name, None, language, texts, **contents)
+        contents |= {"title": self._title, "data": as_json(data)}
+        script = name if data else ""
+        self.html = html_page(layout or name, script, None, language, texts, **contents)
 
     def save(self, path: str | os.PathLike[str], *, dark: bool = False) -> str:
         """Writes the page, completely or not at all, and returns its path; any browser opens it.
 
-        A page of `explain` or of a recorded run can also be saved as a .gif: a film, on a dark
-        background if `dark` is true.
+        A page of `explain` or of a recorded run can also be saved as a film, on a dark background
+        if `dark` is true: as a .gif, or with a path such as `frames/`, as a folder of numbered
+        PNGs for the slides of a talk.
         """
-        kind = ending_of(path, (*(["gif"] if self._film else []), "html", "htm"))
-        page = self.html.encode(errors="replace")
-        write_whole(path, self._film(dark) if self._film and kind == "gif" else page)
+        if ending_of(path, (*(["gif", ""] if self._film else []), "html", "htm")) in (
+            "html",
+            "htm",
+        ):
+            write_whole(path, self.html.encode(errors="replace"))
+        elif self._film:
+            from micrograd.draw.film import write_film  # loads an imaging library
+
+            write_film(path, self._film(dark))
         return os.fspath(path)
 
     def show(self) -> None:

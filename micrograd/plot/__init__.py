@@ -17,6 +17,7 @@ from micrograd.plot.curves import learning_curves, loss_curve, training_figure
 from micrograd.plot.figure import check_path, save
 from micrograd.plot.health import health
 from micrograd.plot.history import History, animate
+from micrograd.plot.surface import landscape
 from micrograd.plot.tangent import slope
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "check_path",
     "decision_boundary",
     "health",
+    "landscape",
     "learning_curves",
     "loss_curve",
     "save",

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import matplotlib
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgba, to_rgba_array
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from micrograd.core.files import FilePath, ending_of, show, write_whole
+from micrograd.draw.film import Film, write_film
 from micrograd.draw.tokens import DARK, LIGHT
 
 ENDINGS = ("jpg", "pdf", "png", "svg", "webp")  # of files to which `save` writes
@@ -41,7 +44,14 @@ class NotebookFigure(Figure):
     """A figure on a light or dark background that a notebook displays without pyplot.
 
     Its size, in inches, is rounded to whole pixels, so that the background fills the last one.
+
+    Attributes:
+        alt: what it shows, in words, for a reader who cannot see it.
+        film: makes the pictures of a film of it, if it has one.
     """
+
+    alt = ""
+    film: Callable[[], Film] | None = None
 
     def __init__(self, width: float, height: float, dark: bool = False) -> None:
         whole, ground = (round(width, 2), round(height, 2)), (DARK if dark else LIGHT)["panel"]
@@ -52,14 +62,18 @@ class NotebookFigure(Figure):
         self.draw_without_rendering()
         super().savefig(*arguments, **options)
 
+    def save(self, path: FilePath) -> None:
+        """Writes the figure, as `plot.save` does."""
+        save(self, path)
+
     def show(self, warn: bool = True) -> None:
         """Displays the figure in a notebook; elsewhere, opens it in the browser."""
         show(self, "plot.png", self.savefig)
 
-    def _repr_png_(self) -> bytes:
+    def _repr_png_(self) -> Any:
         content = io.BytesIO()
         self.savefig(content, format="png", facecolor="auto")
-        return content.getvalue()
+        return (content.getvalue(), {"alt": self.alt}) if self.alt else content.getvalue()
 
 
 def style_axes(ax: Axes) -> None:
@@ -83,17 +97,45 @@ def as_label(text: str) -> str:
     return text.replace("$", r"\$")
 
 
+def filmed(figure: Figure, draw: Callable[[int], None], n: int) -> Film:
+    """Up to 61 of the pictures that `draw` draws on a figure: each for 80 ms, the last for 2 s.
+
+    `draw` is called with a number below n, the first time with 0.
+    """
+    canvas, pictures = FigureCanvasAgg(figure), list[Any]()
+    for i in sorted({round(i * (n - 1) / 60) for i in range(61)}):
+        draw(i)
+        if not pictures:  # compute the layout once; the second pass knows the map's shape
+            figure.draw_without_rendering()
+            figure.draw_without_rendering()
+            figure.set_layout_engine("none")
+        canvas.draw()  # type: ignore[no-untyped-call]
+        pictures.append(np.array(canvas.buffer_rgba())[..., :3])  # type: ignore[no-untyped-call]
+    return [*((shown, 80) for shown in pictures[:-1]), (pictures[-1], 2000)]
+
+
 def save(figure: Figure, path: FilePath) -> None:
     """Writes a figure, completely or not at all, in the format given by the file's ending.
+
+    A figure that moves, such as a `landscape`, may also be a .gif, or with a path such as
+    `frames/`, a folder of numbered PNGs.
 
     Raises:
         ValueError: the file has another ending than .png, .svg, .pdf, .jpg and .webp.
         OSError: the file cannot be written.
     """
-    kind = check_path(path)
+    film = getattr(figure, "film", None)
+    kind = check_path(path, (*ENDINGS, "gif", "") if film else ENDINGS)
+    if film and kind in ("gif", ""):
+        return write_film(path, film())
     content = io.BytesIO()
     # Without dates and random ids, the same figure gives the same file.
-    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    about = getattr(figure, "alt", "") or None
+    undated = {
+        "svg": {"Date": None, "Description": about},
+        "png": {"Description": about} if about else {},
+        "pdf": {"CreationDate": None},
+    }
     with matplotlib.rc_context({"svg.hashsalt": "micrograd"}):
         figure.savefig(content, format=kind, dpi=200, facecolor="auto", metadata=undated.get(kind))
     write_whole(path, content.getvalue())

@@ -14,11 +14,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from micrograd.core.files import FilePath
 from micrograd.core.shapes import Model, Numbers
-from micrograd.draw.film import animated_gif
+from micrograd.draw.film import Film
 from micrograd.draw.foreign import kept
 from micrograd.draw.network import layers_with_outputs, stages_of
 from micrograd.engine import Value
@@ -26,7 +25,7 @@ from micrograd.nn import accuracy
 from micrograd.pages.page import Page
 from micrograd.plot.boundary import draw_boundary, figure_size
 from micrograd.plot.curves import draw_curves
-from micrograd.plot.figure import NotebookFigure, theme_of
+from micrograd.plot.figure import NotebookFigure, filmed, theme_of
 from micrograd.plot.plane import Array, Plane, Scene, floats, scores
 
 MOST_FRAMES = 101
@@ -165,11 +164,13 @@ class History:
         >>> history.page()
         <a recorded run: .show() opens it, .save('page.html') writes it>
         """
-        run, title, film = {"run": self._data()}, self.title, self._gif
+        run, title, film = {"run": self._data()}, self.title, self._film
         return Page("recorded", run, "a recorded run", 760, title, layout="playground", film=film)
 
     def save(self, path: FilePath, *, dark: bool = False) -> None:
-        """Writes the run as a .gif, perhaps on a dark background, or as a page, .html.
+        """Writes the run as a page, .html, or as a film, perhaps on a dark background.
+
+        A film is a .gif, or with a path such as `frames/`, a folder of numbered PNGs.
 
         Raises:
             ValueError: the path has another ending.
@@ -184,20 +185,18 @@ class History:
     def _repr_html_(self) -> str:
         return self.page()._repr_html_()
 
-    def _gif(self, dark: bool) -> bytes:
-        # The run as an animated GIF: 80 ms for each frame, 2 s for the last one.
+    def _film(self, dark: bool) -> Film:
         frames, curves = self.all_frames(), self.curves()
         width, height = figure_size(self.scene.plane)
         height = 7.2 * height / (width + 3.2) + 0.3 * bool(self.title)
         figure = NotebookFigure(7.2, height, dark)
-        canvas = FigureCanvasAgg(figure)
         panels = figure.subplot_mosaic(
             [["boundary", "loss"], ["boundary", "accuracy"]], width_ratios=[width, 2.7]
         )
         ink = theme_of(panels["boundary"])["ink"]
         figure.suptitle(self.title.replace("$", r"\$"), color=ink, fontsize="large")
-        pictures: list[Array] = []
-        for i in sorted({round(i * (len(frames) - 1) / 60) for i in range(61)}):
+
+        def draw(i: int) -> None:
             for kind, ax in panels.items():
                 ax.clear()
                 if kind == "boundary":
@@ -205,13 +204,8 @@ class History:
                 else:
                     draw_curves(ax, kind, **curves, until=frames[i].step)
                     ax.set_xlabel(f"{self.unit} {frames[i].step}")
-            if not pictures:  # compute the layout once; the second pass knows the map's shape
-                figure.draw_without_rendering()
-                figure.draw_without_rendering()
-                figure.set_layout_engine("none")
-            canvas.draw()  # type: ignore[no-untyped-call]
-            pictures.append(np.array(canvas.buffer_rgba())[..., :3])  # type: ignore[no-untyped-call]
-        return animated_gif(pictures, [*[80] * (len(pictures) - 1), 2000])
+
+        return filmed(figure, draw, len(frames))
 
     def _data(self) -> dict[str, Any]:
         frames, curves = self.all_frames(), self.curves()

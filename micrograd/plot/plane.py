@@ -82,9 +82,11 @@ class Scene:
         self.plane = Plane(self.everywhere, resolution or round(56 / math.sqrt(self.outputs)))
 
 
-class _Coordinates(np.ndarray[Any, np.dtype[Any]]):
-    # A coordinate of all points, which the operations of a Value take for a single number. A model
-    # that branches on it raises an error.
+class Coordinates(np.ndarray[Any, np.dtype[Any]]):
+    """A coordinate of all points, which the operations of a Value take for a single number.
+
+    A model that branches on it raises an error.
+    """
 
     def __getattr__(self, name: str) -> Any:
         if name not in ("exp", "log", "sqrt", "sin", "cos", "tanh"):
@@ -92,13 +94,15 @@ class _Coordinates(np.ndarray[Any, np.dtype[Any]]):
         return partial(getattr(np, name), self)
 
     def sigmoid(self) -> Any:
+        """1 / (1 + exp(-x))."""
         return (1 + np.tanh(self / 2)) / 2
 
     def where(self, a: Any, b: Any) -> Any:
-        return np.where(self, a, b).view(_Coordinates)
+        """At each point, a where the condition is true, else b."""
+        return np.where(self, a, b).view(Coordinates)
 
 
-numbers.Number.register(_Coordinates)  # so that the data of a Value may be one
+numbers.Number.register(Coordinates)  # so that the data of a Value may be one
 
 
 def scores(predict: Model, points: Array, width: int = 1) -> Array:
@@ -151,8 +155,8 @@ def _with_values(predict: Model, points: Array, known: Array) -> Array | None:
     # The scores of all points in one call, or None if it fails or the first ones are not as known.
     try:
         with np.errstate(all="raise", under="ignore"):  # exp(1000) fails, as math.exp does
-            outputs = predict([Value(x.view(_Coordinates)) for x in points.T])
-        several: Any = [outputs] if isinstance(outputs, (Value, _Coordinates)) else outputs
+            outputs = predict([Value(x.view(Coordinates)) for x in points.T])
+        several: Any = [outputs] if isinstance(outputs, (Value, Coordinates)) else outputs
         columns = [np.broadcast_to(innermost(output), len(points)) for output in several]
         found: Array = np.stack(columns, axis=1).astype(float)
         return found if np.allclose(found[: len(known)], known) else None

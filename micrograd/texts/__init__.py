@@ -27,7 +27,7 @@ FOLDER = resources.files("micrograd.texts")
 
 
 def texts_of(section: str, language: str = "en", own: FilePath | None = None) -> dict[str, str]:
-    """All texts of a section ('pages', 'grade', 'watch' or 'course') in a language, by key.
+    """All texts of a section ('pages', 'grade', 'watch', 'course' or 'plot') in a language, by key.
 
     Those of the file `own` replace them. A ValueError tells of a language that has no file, and of
     a file with something else in it.

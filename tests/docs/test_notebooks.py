@@ -17,7 +17,13 @@ import pytest
 from demo_scripts import DEMOS, load, run
 from PIL import Image
 
-NAMES = ("lecture", "backprop_in_pictures", "from_scalars_to_arrays")
+NAMES = (
+    "lecture",
+    "exercises",
+    "backprop_in_pictures",
+    "from_scalars_to_arrays",
+    "after_the_lecture",
+)
 LIBRARIES = ("jupytext", "nbclient", "ipykernel")
 TRACES = [  # of a machine, of its user, of a moment
     r"(?<![\w/.])/(home|root|tmp|usr|opt|work|Users|private|var)/",
@@ -90,11 +96,12 @@ def with_prints(cells):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_source_runs_as_a_script(name, tmp_path):
-    # Without PyTorch, whose cell says that it is skipped, and without a window.
-    out = run(tmp_path, name, without=["torch"])
+    # Without packages whose cells say that they are skipped, and without a window.
+    out = run(tmp_path, name, without=["torch", "sklearn"])
     assert list(tmp_path.iterdir()) == []
-    if name == "lecture":
-        assert "PyTorch is not installed here: skipped" in out
+    optional = {"lecture": "PyTorch", "exercises": "PyTorch", "after_the_lecture": "scikit-learn"}
+    if name in optional:
+        assert f"{optional[name]} is not installed here: skipped" in out
 
 
 def test_the_lecture_gives_the_numbers_that_its_text_tells():
@@ -112,6 +119,26 @@ def test_the_lecture_gives_the_numbers_that_its_text_tells():
     ]:
         assert claim in told
         assert number in printed
+
+
+@pytest.mark.slow
+def test_the_exercises_agree_with_pytorch():
+    pytest.importorskip("torch")
+    [printed] = [
+        out for (_, text), out in with_prints(source_cells("exercises")) if "torch" in text
+    ]
+    assert printed.count("True") == 4
+
+
+@pytest.mark.slow
+def test_a_convolution_of_410_parameters_reads_digits():
+    pytest.importorskip("sklearn")
+    printed = "".join(out for _, out in with_prints(source_cells("after_the_lecture")))
+    assert "\n410\n" in printed
+    known, new = map(float, re.findall(r"images +([\d.]+)% right", printed))
+    assert known >= 98.5
+    assert new >= 94
+    assert "False" not in printed
 
 
 # ---- the committed notebooks
@@ -169,7 +196,7 @@ def test_a_notebook_is_small_and_tells_nothing_of_the_machine(committed):
         assert not output.get("metadata")
         if "image/png" in output.get("data", ()):
             png = base64.b64decode("".join(output["data"]["image/png"]))
-            assert len(png) < 30_000
+            assert len(png) < 40_000
             assert not re.search(rb"tEXt|iTXt|tIME", png)
 
 

@@ -82,7 +82,7 @@ def test_commands_of_the_command_line_run_and_say_what_is_shown(elsewhere, capsy
     Path("train.py").write_text(SILENT, encoding="utf-8")
     words = [shlex.split(line) for line in block("python -m micrograd draw").splitlines()]
     codes = [main(line[line.index("micrograd") + 1 :]) for line in words]
-    assert codes == [0, 0, 1, 1]
+    assert codes == [0, 0, 0, 1, 1]
     out = capsys.readouterr().out
     assert "Step 3: no parameter moved" in out
     for line in block("1. Gradients must add up").splitlines():

@@ -68,6 +68,9 @@ def test_the_film_of_a_page(o, tmp_path):
     assert len(shown) == 3 + 5 * 11  # three texts; ten pictures on the way in each step
     assert len({picture.shape for picture in shown}) == 1
     assert f"#{bytes(shown[0][1, 1]).hex()}" == DARK["panel"]
+    explain(o).save(f"{tmp_path / 'slides'}/")
+    slides = sorted(path.name for path in (tmp_path / "slides").iterdir())
+    assert slides == [f"{i:03}.png" for i in range(1, 9)]  # one for each text and each step
 
 
 def test_a_graph_too_large_for_a_film_is_named(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from browser import violations
 from page_programs import TEXTS, Bigram
 
-from micrograd import Value, draw_dot, explain, microscope, playground, plot
+from micrograd import Value, draw_dot, explain, microscope, playground, plot, worksheet
 from micrograd.datasets import drawn_digits, moons
 from micrograd.grade import grade
 from micrograd.grade.points import POINTS
@@ -80,6 +80,7 @@ PAGES = {  # what makes a page, and what is pressed on it
     "a recorded run": (recorded, []),
     "a language model": (tiny_language_model, ["#gradients", "#one-step"]),
     "a drawing": (drawing, []),
+    "a worksheet": (lambda: worksheet(result()).html, []),
 }
 
 

@@ -1,0 +1,204 @@
+"""A page to print: graphs whose numbers are worked out by hand, and their solutions.
+
+>>> worksheet(exercise(level=1), exercise(level=2)).save("sheet.html")
+'sheet.html'
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import random
+from collections.abc import Mapping
+from fractions import Fraction
+from operator import add, mul, sub, truediv
+from typing import Any
+
+from micrograd.core.errors import FAILURES
+from micrograd.draw.calls import computed
+from micrograd.draw.dot import draw_dot
+from micrograd.draw.foreign import as_ours
+from micrograd.draw.formulas import formula, number
+from micrograd.draw.graph import graph
+from micrograd.draw.records import columns
+from micrograd.draw.render import in_notebook
+from micrograd.draw.variables import variables
+from micrograd.engine import Value, topological_order
+from micrograd.pages.page import Page
+from micrograd.texts import texts_of
+
+WIDEST = 5  # columns of a graph that is drawn from left to right; on paper, more would be too small
+LARGEST, FINEST = 40, 4  # numerator and denominator of the numbers in an exercise
+# What an exercise of levels 1 to 3 is made of: b an operation on two results that are not used yet,
+# d their quotient, r an operation that uses some number again, u one with a single operand.
+STEPS = {1: "bb", 2: "bbr", 3: "dbru"}
+
+
+def worksheet(
+    *losses: Any,
+    names: Mapping[str, object] | None = None,
+    title: str | None = None,
+    language: str = "en",
+    texts: str | os.PathLike[str] | None = None,
+) -> Page:
+    """A page to print: each graph with empty boxes, and from a new sheet on, all solutions.
+
+    The numbers of leaves are given; data of results and all gradients are to be filled in. The
+    solutions have the contributions to each gradient. The gradients of your graphs stay.
+
+    Args:
+        losses: results, as in `explain`; `exercise` makes random ones.
+        names: as in `explain`, like the other arguments.
+        title: by default, backpropagation by hand.
+        language: the language of the page.
+        texts: a TOML file with texts of your own.
+
+    Raises:
+        TypeError: a loss is not a Value.
+        ValueError: there is no loss.
+
+    >>> a, b = Value(2.0), Value(-3.0)
+    >>> worksheet(a * b + a)
+    <worksheet with 1 graph: .show() opens it, .save('page.html') writes it>
+    """
+    if not losses:
+        raise ValueError("worksheet expects at least one loss, got none: try exercise(level=1)")
+    words = texts_of("pages", language, texts)
+    given = as_ours([computed(loss) for loss in losses], variables(names))
+    tasks = [*map(_task, given[0], [given[1]] * len(losses))]
+    sheets = [
+        "".join(
+            f"<section><h2>{html.escape(words[key].format(n=n))}</h2>{task[part]}</section>"
+            for n, task in enumerate(tasks, 1)
+        )
+        for part, key in enumerate(("worksheet.task", "worksheet.solution"))
+    ]
+    about = f"worksheet with {len(tasks)} graph{'s' * (len(tasks) > 1)}"
+    return Page(
+        "worksheet", {}, about, 760, title, language, texts, tasks=sheets[0], solutions=sheets[1]
+    )
+
+
+def _task(loss: Value, names: Mapping[str, object]) -> tuple[str, str]:
+    # The formulas and the picture with empty boxes, and the solution.
+    drawn = graph(loss, names=names)
+    is_deep = max(columns(drawn).values()) >= WIDEST
+    look: dict[str, Any] = {"names": names, "level": "op", "rankdir": "TB" if is_deep else "LR"}
+    named = {box.number: box.short or number(box.data) for box in drawn.nodes}
+    lines = [
+        f"{named[box.number]} = {formula(box.op, [named[x] for x in box.operands])}"
+        for box in drawn.nodes
+        if box.operands and box.short
+    ]
+    is_told = all(box.short for box in drawn.nodes if box.operands)
+    said = f'<p class="formulas">{html.escape("; ".join(lines))}</p>' if is_told else ""
+    order = topological_order(loss)
+    before = [node.grad for node in order]
+    try:
+        for node in order:
+            node.grad = 0
+        loss.backward()
+        pictures = draw_dot(loss, blanks=True, **look), draw_dot(loss, edges="derivatives", **look)
+        for picture in pictures if is_deep else ():
+            picture.attr(ranksep="0.25")
+        blank, solved = (in_notebook(each.pipe("svg", encoding="utf-8")) for each in pictures)
+    finally:
+        for node, grad in zip(order, before, strict=True):
+            node.grad = grad
+    return said + _scrolled(blank), _scrolled(solved)
+
+
+def _scrolled(picture: str) -> str:
+    return picture.replace("<div ", '<div tabindex="0" ', 1)  # on a phone, also with the keyboard
+
+
+def exercises(level: int = 1, seed: int = 0, tasks: int = 2) -> Page:
+    """A worksheet of several random graphs; another seed gives others. `level` as in `exercise`.
+
+    >>> exercises(level=2, seed=7)
+    <worksheet with 2 graphs: .show() opens it, .save('page.html') writes it>
+    """
+    losses = [exercise(level, 1000 * seed + i) for i in range(tasks)]
+    words = texts_of("pages")
+    told = {"title": words["worksheet.title"], "level": level, "seed": seed}
+    return worksheet(*losses, names={}, title=words["worksheet.level"].format(**told))
+
+
+def exercise(level: int = 1, seed: int = 0) -> Value:
+    """The result of a random small graph, whose gradients can be worked out by hand.
+
+    All of its numbers, gradients too, are small whole numbers, or from level 3 on, simple
+    fractions. Its Values have labels.
+
+    Args:
+        level: 1 is sums, differences and products; in 2, a number is used twice, so that its
+            gradient is a sum; 3 has quotients, squares and ReLUs, too; 4 is a neuron with its
+            squared error, or a line with those of two points.
+        seed: another one gives another graph; in level 4, even ones a neuron, odd ones a line.
+
+    Raises:
+        ValueError: the level is not 1, 2, 3 or 4.
+
+    >>> loss = exercise(level=2, seed=7)
+    >>> loss.backward()
+    >>> [f"{v.label} = {v.data}, gradient {v.grad}" for v in topological_order(loss)[:2]]
+    ['b = 3, gradient 1', 'a = -1, gradient 2']
+    """
+    if level not in (*STEPS, 4):
+        raise ValueError(f"exercise expects a level from 1 to 4, got {level!r}")
+    rng = random.Random(f"{level} {seed}")
+    while True:
+        try:
+            order = topological_order(
+                _network(rng, seed % 2) if level == 4 else _graph(rng, STEPS[level])
+            )
+            order[-1].backward()
+        except FAILURES:  # a division by zero
+            continue
+        numbers = [x for v in order for x in (Fraction(v.data), Fraction(v.grad))]
+        if all(x and abs(x) <= LARGEST and x.denominator <= FINEST for x in numbers):
+            for v in order:
+                v.grad = 0
+            return order[-1]
+
+
+def _graph(rng: random.Random, steps: str) -> Value:
+    labels = iter("abcdefghijk")
+    leaves = [_leaf(rng, next(labels)) for _ in range(1 + sum(step in "bd" for step in steps))]
+    known, unused = [*leaves], [*leaves]
+    for step in rng.sample(steps, len(steps)):
+        x = unused.pop(rng.randrange(len(unused)))
+        if step == "u":
+            made = x**2 if rng.random() < 0.5 else x.relu()
+        else:
+            y = rng.choice(known) if step == "r" else unused.pop(rng.randrange(len(unused)))
+            made = rng.choice([truediv] if step == "d" else [add, sub, mul, mul])(x, y)
+        made.label = next(labels)
+        unused.append(made)
+        known.append(made)
+    made.label = "L"
+    return made
+
+
+def _network(rng: random.Random, is_line: int) -> Value:
+    # A neuron and its squared error; or a line, and its squared errors at two points.
+    def named(label: str, value: Value) -> Value:
+        value.label = label
+        return value
+
+    def leaf(label: str) -> Value:
+        return _leaf(rng, label)
+
+    if not is_line:
+        products = [named(f"p{i}", leaf(f"x{i}") * leaf(f"w{i}")) for i in (1, 2)]
+        act = named("act", named("sum", products[0] + products[1]) + leaf("b"))
+        return named("L", named("d", named("out", act.relu()) - leaf("y")) ** 2)
+    w, b = leaf("w"), leaf("b")
+    outputs = [named(f"o{i}", named(f"p{i}", w * leaf(f"x{i}")) + b) for i in (1, 2)]
+    errors = [named(f"d{i}", out - leaf(f"y{i}")) for i, out in enumerate(outputs, 1)]
+    first, second = (named(f"s{i}", d**2) for i, d in enumerate(errors, 1))
+    return named("L", first + second)
+
+
+def _leaf(rng: random.Random, label: str) -> Value:
+    return Value(Fraction(rng.choice([-4, -3, -2, -1, 1, 2, 3, 4, 5])), label=label)

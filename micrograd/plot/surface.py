@@ -1,0 +1,237 @@
+"""The loss over two parameters, or over two directions of all parameters, with paths on it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
+
+from micrograd.core.node import innermost
+from micrograd.draw.foreign import number_of
+from micrograd.draw.names import Names
+from micrograd.draw.variables import variables
+from micrograd.engine import no_grad
+from micrograd.optim import Parameters
+from micrograd.plot.figure import MARKERS, NotebookFigure, as_label, filmed, style_axes, theme_of
+from micrograd.plot.plane import Array, Coordinates, Plane
+from micrograd.texts import texts_of
+
+RESOLUTION, LINES = 60, 12
+BAD = ArithmeticError, ValueError  # where a loss or its gradient is not defined
+
+
+def landscape(
+    loss: Callable[[], Any],
+    a: Any,
+    b: Any = None,
+    paths: Mapping[str, Any] | None = None,
+    *,
+    steps: int = 50,
+    reach: float = 1.0,
+    seed: int = 0,
+    dark: bool = False,
+) -> NotebookFigure:
+    """Contour lines of the loss over two parameters, with the paths of optimizers on it.
+
+    Where lines are close, the loss is steep. A path begins at a ring and ends at its marker; above
+    are the last losses. What a diverging path visits, at more than twice the first loss, may be
+    outside. `.save("landscape.gif")` writes a film, `.save("landscape.png")` the whole paths.
+
+    Over a model, the two directions are its gradient and a random direction; each is scaled so that
+    its part in each layer is as long as the parameters there. A path is then seen from above: it
+    leaves the plane, so its losses are not those of the plane.
+
+    Parameters and optimizers are afterwards as before. The loss is computed once for the 3,600
+    points together, or point by point if its operations do not allow that.
+
+    Args:
+        loss: a function without arguments that computes the loss, a Value or a number, from the
+            data that the parameters have when it is called.
+        a: a parameter; or a model, or a list of all its parameters.
+        b: another parameter; or nothing.
+        paths: a dict of names and paths. A path is an optimizer of these parameters, which takes
+            steps from where they are now; or what you recorded: a list of pairs (a, b), or for a
+            model, of lists of all parameters.
+        steps: how many steps an optimizer takes.
+        reach: how far from the present parameters the picture goes at least, to each side; for a
+            model, in units of the directions.
+        seed: of the random direction.
+        dark: whether the figure has a dark background.
+
+    Raises:
+        ValueError: an optimizer has other parameters, or rows of a path have the wrong length.
+
+    Source: Li, Xu, Taylor, Studer, Goldstein, "Visualizing the loss landscape of neural nets",
+    2018, section 4, where a filter is what a layer is here.
+
+    >>> from micrograd import SGD, Adam, Value
+    >>> a, b = Value(3.0), Value(2.0)
+    >>> paths = {"SGD": SGD([a, b], lr=0.1), "Adam": Adam([a, b], lr=0.5), "mine": [(3, 2), (1, 0)]}
+    >>> picture = landscape(lambda: a**2 + 4 * b**2, a, b, paths)
+    >>> [text.get_text() for text in picture.axes[0].get_legend().get_texts()]
+    ['SGD, loss 1.83e-09', 'Adam, loss 0.0234', 'mine, loss 1']
+    >>> a
+    Value(data=3.0, grad=0)
+    """
+    parameters = Parameters(a if b is None else [a, b], "landscape").all
+    words = texts_of("plot")
+    with _restored(parameters):
+        now = _numbers(parameters)
+        if b is not None:
+            label_of = Names(variables(None)).label_of
+            names = [as_label(p.label or label_of.get(p, x)) for p, x in ((a, "a"), (b, "b"))]
+            directions, origin, start = np.eye(2), np.zeros(2), now
+        else:
+            names = [words["landscape.gradient"], words["landscape.random"]]
+            directions, origin, start = _directions(a, loss, parameters, seed), now, np.zeros(2)
+        first = _losses(loss, parameters, now[None])
+        ways, places, seen = {}, {}, [[start - reach, start + reach]]
+        for name, path in (paths or {}).items():
+            rows, losses = ways[name] = _way(name, path, loss, parameters, steps)
+            nearest = np.linalg.lstsq(directions.T, (rows - origin).T, rcond=None)[0]
+            places[name] = nearest.T
+            seen.append(places[name][losses <= 2 * max(losses[0], first[0])])
+        plane = Plane(np.concatenate(seen), RESOLUTION)
+        heights = _losses(loss, parameters, origin + plane.grid @ directions)
+    figure = NotebookFigure(5.4, 4.9, dark)
+    ax = figure.add_subplot()
+    theme = theme_of(ax)
+    _draw_heights(ax, plane, heights.reshape(plane.shape[::-1]))
+    ax.set(xlabel=names[0], ylabel=names[1])
+    style_axes(ax)
+    tracks = []
+    for k, (name, place) in enumerate(places.items()):
+        look: Any = {"color": theme[f"class-{k % len(MARKERS)}"], "markeredgecolor": theme["ink"]}
+        look |= {"marker": MARKERS[k % len(MARKERS)], "markersize": 8, "markevery": [-1]}
+        ends = f"{as_label(name)}, loss {ways[name][1][-1]:.3g}"
+        tracks += ax.plot(*place.T, label=ends, linewidth=1.8, clip_on=True, **look)
+        ax.plot(*place[0], "o", color=theme["panel"], markeredgecolor=theme["ink"], zorder=4)
+    if tracks:
+        ax.legend(
+            loc="lower left", bbox_to_anchor=(0, 1), frameon=False, ncols=2, borderpad=0.2,
+            labelcolor=theme["ink"], fontsize="small", handlelength=1.6, columnspacing=1.2,
+        )  # fmt: skip
+
+    def draw(step: int) -> None:
+        for track, place in zip(tracks, places.values(), strict=True):
+            track.set_data(*place[: step + 1].T)
+
+    longest = max(map(len, places.values()), default=1)
+    figure.film = lambda: filmed(figure, draw, longest)
+    ends = ", ".join(str(track.get_label()) for track in tracks)
+    span = f"{np.nanmin(heights):.3g}", f"{np.nanmax(heights):.3g}"
+    figure.alt = words["landscape.about"].format(names=names, span=span, ends=ends)
+    return figure
+
+
+@contextmanager
+def _restored(parameters: Sequence[Any]) -> Iterator[None]:
+    before = [(p.data, p.grad) for p in parameters]
+    try:
+        yield
+    finally:
+        for p, (data, grad) in zip(parameters, before, strict=True):
+            p.data, p.grad = data, grad
+
+
+def _numbers(parameters: Sequence[Any]) -> Array:
+    return np.array([innermost(p.data) for p in parameters], dtype=float)
+
+
+def _directions(model: Any, loss: Any, parameters: Sequence[Any], seed: int) -> Array:
+    # The gradient and a random direction; in each layer as long as the parameters there.
+    for p in parameters:
+        p.grad = 0
+    loss().backward()
+    gradient = [innermost(p.grad) for p in parameters]
+    directions = np.array([gradient, np.random.default_rng(seed).normal(size=len(parameters))])
+    paths = Names({"model": model}).path_of
+    layers: dict[str, list[int]] = {}
+    for i, p in enumerate(parameters):
+        name = paths.get(p, "").partition(".")[2]
+        layers.setdefault(name.partition("." if "." in name else "[")[0], []).append(i)
+    numbers = _numbers(parameters)
+    for inside in layers.values():
+        lengths = np.linalg.norm(directions[:, inside], axis=1, keepdims=True)
+        directions[:, inside] *= np.linalg.norm(numbers[inside]) / np.maximum(lengths, 1e-300)
+    return directions
+
+
+def _way(
+    name: str, path: Any, loss: Any, parameters: Sequence[Any], steps: int
+) -> tuple[Array, Array]:
+    # The rows of parameters that a path visits, and the losses there.
+    if not hasattr(path, "step"):
+        rows = np.asarray(path, dtype=float)
+        if rows.ndim != 2 or not len(rows) or rows.shape[1] != len(parameters):
+            expected = f"paths[{name!r}] expects an optimizer, or rows of {len(parameters)} numbers"
+            raise ValueError(f"{expected}, got shape {rows.shape}: append one row in each step")
+        return rows, _losses(loss, parameters, rows)
+    ours = {id(p): p for p in parameters}
+    if not {*map(id, path.parameters)} <= ours.keys():
+        fix = "make it of the same ones, as in SGD([a, b], lr=0.1)"
+        raise ValueError(f"paths[{name!r}] has other parameters than the picture: {fix}")
+    optimizer = copy.deepcopy(path, dict(ours))  # the parameters themselves stay the same
+    visited: list[tuple[Array, float]] = []
+    with _restored(parameters):
+        for _ in range(steps + 1):
+            try:
+                optimizer.zero_grad()
+                total = loss()
+                visited.append((_numbers(parameters), float(number_of(total))))
+                total.backward()
+                optimizer.step()
+            except BAD:  # it diverged
+                if not visited:
+                    raise
+                break
+    rows, losses = map(np.array, zip(*visited, strict=True))
+    return rows, losses
+
+
+def _losses(loss: Any, parameters: Sequence[Any], rows: Array) -> Array:
+    # The losses for these rows of parameters; NaN where one is not defined.
+    def at(row: Array) -> float:
+        for p, number in zip(parameters, row.tolist(), strict=True):
+            p.data = number
+        try:
+            return float(number_of(loss()))
+        except BAD:
+            return float("nan")
+
+    with _restored(parameters), no_grad(), np.errstate(all="ignore"):
+        known = [at(row) for row in rows[:3]]
+        if len(rows) > 3:
+            with suppress(Exception):  # one by one shows what is wrong
+                for p, column in zip(parameters, rows.T, strict=True):
+                    p.data = column.view(Coordinates)
+                found = np.broadcast_to(innermost(loss()), len(rows)).astype(float)
+                if np.allclose(found[:3], known, equal_nan=True):
+                    return found
+        return np.array([*known, *map(at, rows[3:])])
+
+
+def _draw_heights(ax: Axes, plane: Plane, heights: Array) -> None:
+    # Shades and contour lines. The losses of the lines are powers t^n, with such an n that half of
+    # them are below the median: a flat valley has some, too.
+    theme = theme_of(ax)
+    heights = np.ma.masked_invalid(heights)
+    (left, bottom), (right, top) = plane.low, plane.high
+    low, middle, high = np.quantile(heights.compressed(), [0, 0.5, 1])
+    share = np.clip((middle - low) / max(high - low, 1e-300), 1e-3, 0.5)
+    levels = np.unique(low + (high - low) * np.linspace(0, 1, LINES + 1) ** -np.log2(share))
+    aspect: Any = "equal" if plane.equal else "auto"
+    ax.set(xlim=(left, right), ylim=(bottom, top), aspect=aspect)
+    if len(levels) < 2:  # the loss is the same everywhere
+        return
+    axes = [np.linspace(*ends) for ends in zip(plane.low, plane.high, plane.shape, strict=True)]
+    shades = LinearSegmentedColormap.from_list("", [theme["panel"], theme["hairline"]])
+    norm = BoundaryNorm(levels, shades.N)
+    ax.contourf(*axes, heights, levels, cmap=shades, norm=norm)
+    lines = ax.contour(*axes, heights, levels[1:-1], colors=theme["frame"], linewidths=0.7)
+    ax.clabel(lines, fmt=lambda x: f"{x:.2g}", fontsize="small", colors=theme["faint"])
