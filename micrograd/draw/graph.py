@@ -17,17 +17,16 @@ from typing import Any
 
 from micrograd.core.arithmetic import Number
 from micrograd.core.origin import origin
-from micrograd.draw.array_level import remembered, with_arrays
+from micrograd.draw.array_level import remembered
 from micrograd.draw.calls import is_called, owners
 from micrograd.draw.chain_rule import with_tangents
 from micrograd.draw.foreign import LOOKED_FOR
-from micrograd.draw.hierarchy import Hierarchy
+from micrograd.draw.hierarchy import LEVELS, Hierarchy
 from micrograd.draw.names import Names, is_array
 from micrograd.draw.parts import MOST, neurons_in
 from micrograd.draw.records import Box, Graph, columns
 from micrograd.engine import Value, topological_order
 
-LEVELS = ("op", "neuron", "layer", "array")
 NEEDED = ("data", "grad", "operands")  # of a Value of another engine
 READABLE = 40  # cards: a larger drawing is hard to follow
 LONGEST = 16  # cards that follow one another: about 2,500 pixels
@@ -124,15 +123,6 @@ def roots_of(results: Sequence[Any]) -> dict[Value, None]:
 # ---- the level at which a graph is drawn
 
 
-def at_level(whole: Graph, level: str, tree: Hierarchy | None = None) -> Graph:
-    """The same graph with a card for each Value ('op'), 'neuron', 'layer' or 'array'."""
-    if level == "op":
-        return whole
-    if level == "array":
-        return with_arrays(whole)
-    return (tree or Hierarchy(whole, by_calls=False)).at_level(level)
-
-
 def readable(
     results: Sequence[object],
     names: Mapping[str, object] | None,
@@ -165,7 +155,7 @@ def readable(
     caption = f"{n} by calls: level='...' opens a function" if watched else f"{n} by parts{hint}"
     tree = Hierarchy(whole, by_calls=level not in LEVELS)
     if level in LEVELS:
-        drawn = at_level(whole, str(level), tree)
+        drawn = tree.at_level(level)
         if _fits(drawn):
             what = "arrays of Values" if level == "array" else "neurons"
             return drawn, [f"no {what} in this graph"] * (level != "op" and not drawn.is_grouped)
@@ -174,7 +164,7 @@ def readable(
         has_examples = any(part.kind == "stack" and part.level == "layer" for part in tree.parts)
         levels = ("op", "array") if has_examples else LEVELS
         for each in ("array", *levels) if remembered(whole.values, ()) else levels:
-            drawn = at_level(whole, each, tree)
+            drawn = tree.at_level(each)
             is_small = len(drawn.nodes) <= READABLE and max(columns(drawn).values()) < LONGEST
             if is_small and (each == "op" or drawn.is_grouped):
                 return drawn, [f"{n} {each} by {each}{hint}"] * (each != "op")

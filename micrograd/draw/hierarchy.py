@@ -40,6 +40,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
+from micrograd.draw.array_level import with_arrays
 from micrograd.draw.calls import is_called, noted, roles, stored, written
 from micrograd.draw.formulas import LOWERED, TIMES, counted, sign
 from micrograd.draw.parts import MOST, WEIGHTS, Part, parts_of
@@ -50,11 +51,7 @@ ALONE = 4  # leaves without names are drawn one by one if there are at most this
 PARTS = 10
 CHAIN = 6  # members of a stack that is open at first
 WIDE = 8  # cards in a row that fit into a window
-LEVELS = ("op", "neuron", "layer", "array")
-UNITS = {  # single cards at a level
-    **{"op": (), "neuron": ("neuron",), "layer": ("neuron", "layer")},
-    "array": ("neuron", "layer", "array"),
-}
+LEVELS = ("op", "neuron", "layer", "array")  # at one of them, parts of this and those before close
 NUMBER = re.compile(r" \d+$")  # of a member of a stack
 INDICES = re.compile(r"(\[\w+\])+$")
 
@@ -66,7 +63,7 @@ class Hierarchy:
         root: the whole graph, as a box.
         parts: the other boxes, each after the box around it.
         box_of: for each node, its innermost box.
-        label_of: what inputs without a name are called.
+        label_of: what inputs without a name are called, and the states of loops.
 
     Args:
         drawn: the graph at level 'op'.
@@ -75,7 +72,7 @@ class Hierarchy:
 
     def __init__(self, drawn: Graph, by_calls: bool = True) -> None:
         values = drawn.values
-        self.results = drawn.results
+        self.whole, self.is_called = drawn, by_calls and is_called(values)
         self.place = {value: i for i, value in enumerate(values)}
         first: dict[str, int] = {}
         self.twins = {  # constants of one name are one number: the first of them
@@ -88,7 +85,6 @@ class Hierarchy:
             for node in drawn.nodes
         ]
         self.drawn, self.operands = replace(drawn, nodes=tuple(nodes)), [n.operands for n in nodes]
-        self.is_called = by_calls and is_called(values)
         self._notes: list[Any] = (  # the call, the place and the number of each node
             [noted(value) for value in values] if self.is_called else parts_of(drawn)
         )
@@ -97,10 +93,10 @@ class Hierarchy:
         self._sink_leaves()
         self._for_each_box(self._cut)
         inputs = [i for i, n in enumerate(drawn.nodes) if n.kind == "input" and not n.label]
-        self.label_of = {i: self.states[i] for i in inputs if i in self.states}
-        unnamed = [i for i in inputs if i not in self.label_of]
+        unnamed = [i for i in inputs if i not in self.states]
         x = "x" if len(unnamed) == 1 else "x{}"
-        self.label_of |= {i: x.format(str(k).translate(LOWERED)) for k, i in enumerate(unnamed, 1)}
+        names = {i: x.format(str(k).translate(LOWERED)) for k, i in enumerate(unnamed, 1)}
+        self.label_of = names | self.states
 
     def _for_each_box(self, change: Callable[[Part], None]) -> None:
         # Changes the boxes, the outer ones first, and notes what is around each box and node.
@@ -330,7 +326,7 @@ class Hierarchy:
         users: dict[int, dict[Part, None]] = defaultdict(dict)
         for i, operands in enumerate(self.operands):
             for o in operands:
-                if not self.operands[o] and o not in self.results:
+                if not self.operands[o] and o not in self.drawn.results:
                     users[o][self.box_of[i]] = None
         groups: dict[Any, list[int]] = defaultdict(list)
         for leaf in users:
@@ -460,15 +456,19 @@ class Hierarchy:
     def at_level(self, level: int | str | None = None) -> Graph:
         """The view at a level, at a depth, or of the inside of a function; by default the first.
 
-        At level 'neuron' there is a card for each neuron, at level 'layer' one for each layer.
+        At a level there is a card for each Value ('op'), 'neuron', 'layer' or 'array'.
         """
+        if level == "op":
+            return self.whole
+        if level == "array":
+            return with_arrays(self.whole)
         opened = self.opened(level)
-        if level not in UNITS:
+        if level not in LEVELS:
             return self.view(opened, self.named(level) if isinstance(level, str) else None)
         if not any(part.level == "neuron" for part in self.parts):
             return replace(folded(self.drawn, []), level=str(level))
-        opened |= {p for p in self.parts if p.is_paged and p.level not in UNITS[str(level)]}
-        return replace(self.view(opened, level=str(level)), frames=())
+        opened |= {p for p in self.parts if p.is_paged and p.level not in _closed_at(level)}
+        return self.view(opened, level=str(level))
 
     def opened(self, level: int | str | None = None) -> set[Part]:
         """The open boxes: of the first view, of a level or depth, or around and with a function.
@@ -481,9 +481,9 @@ class Hierarchy:
             return self.first_view()
         if isinstance(level, int):
             return {part for part in every if len([*part.path()]) <= level + 1}
-        if level not in UNITS:
+        if level not in LEVELS:
             return {*self.named(level).path()} - {self.root}
-        return {part for part in every if part.level not in UNITS[level]}
+        return {part for part in every if part.level not in _closed_at(level)}
 
     def first_view(self) -> set[Part]:
         """The boxes that are open at first: stacks of a few members that lead to each other.
@@ -557,7 +557,7 @@ class Hierarchy:
         uses = [
             (o, box) for box, some in zip(self.box_of, self.operands, strict=True) for o in some
         ]
-        for o, user in [*uses, *((result, self.root) for result in self.results)]:
+        for o, user in [*uses, *((result, self.root) for result in self.drawn.results)]:
             for part in around[self.box_of[o]]:
                 if part in around[user]:
                     break
@@ -580,7 +580,7 @@ class Hierarchy:
                 (shown if inner in opened else closed).append(inner)
         drawn = folded(self.drawn, [self._card(part, level) for part in closed])
         nodes = [node if node.level != "op" else self._with_frame(node) for node in drawn.nodes]
-        frames = [self._card(part) for part in shown[1:]]
+        frames = [self._card(part) for part in shown[1:] if level == "calls"]
         results = drawn.results
         if only:
             box = self._number_of(only)
@@ -590,6 +590,8 @@ class Hierarchy:
             nodes = [n if n.number in mine else n._replace(operands=()) for n in nodes]
             frames = [frame._replace(parent=-1) for frame in frames if frame.number == box]
             results = tuple(node.number for node in nodes if node.number not in used)
+        around = {frame.number for frame in frames}
+        nodes = [n if n.parent in around else n._replace(parent=-1) for n in nodes]
         return replace(
             drawn, nodes=tuple(nodes), results=results, level=level, frames=tuple(frames)
         )
@@ -606,7 +608,7 @@ class Hierarchy:
         nodes, used = sorted(inside(part)), self.outputs[part]
         order = inside(part) if part.kind == "leaves" else sorted(used)
         outputs = [self.drawn.nodes[i] for i in order if i in used]
-        is_result = not self.outputs[part].keys().isdisjoint(self.results)
+        is_result = not used.keys().isdisjoint(self.drawn.results)
         kind = self.drawn.nodes[nodes[0]].kind if part.kind == "leaves" else "operation"
         box = Box(
             number=self._number_of(part),
@@ -639,6 +641,10 @@ class Hierarchy:
             weights=tuple(weight for _, weight in shown),
             details=(),
         )
+
+
+def _closed_at(level: object) -> Sequence[str]:
+    return LEVELS[1 : LEVELS.index(str(level)) + 1]
 
 
 def inside(member: Part | int) -> list[int]:

@@ -200,7 +200,7 @@ def boxes_of(
         for k, i in enumerate(mine, 1):
             label_of[i] = label + (f"[{k}]" if len(mine) > 1 else "")
     label_of |= tree.states
-    for root in tree.results[:1]:
+    for root in drawn.results[:1]:
         around = [part.kind for part in tree.box_of[root].path()]
         is_loss = tree.is_called or "call" not in around
         if tree.parts and drawn.values[1:] and is_loss and root not in tree.states:

@@ -144,7 +144,7 @@ def test_what_a_loop_computes_is_called_by_its_variable(opened, tmp_path):
 
 def test_steps_contain_the_functions_called_in_them_and_every_node_is_in_one():
     y = calls(newton)
-    assert {"f", "df", "−", "/"} <= {*names(y, level="step 2")}
+    assert {"f", "df", "− x₂", "/"} <= {*names(y, level="step 2")}
     assert len(names(y, level="op")) == len(topological_order(y))
 
 
