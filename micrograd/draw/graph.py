@@ -144,22 +144,23 @@ def readable(
     >>> from micrograd.nn import MLP
     >>> drawn, captions = readable([MLP(2, [16, 1])([1.0, 2.0])], None, None, ())
     >>> drawn.level, captions
-    ('neuron', ["179 nodes, drawn neuron by neuron: level='op' draws each operation"])
+    ('neuron', ["179 values, a card for each neuron; draw_dot(..., level='op') draws each value"])
     """
     whole = graph(*results, names=names, parameters=parameters)
     if tangents is not None:
         whole = with_tangents(whole, tangents)
-    n = f"{len(whole.values):,} nodes, drawn"
-    watched = is_called(whole.values)
-    hint = ": level='op' draws each operation" * _fits(whole)
-    caption = f"{n} by calls: level='...' opens a function" if watched else f"{n} by parts{hint}"
+    n, watched = f"{len(whole.values):,} values", is_called(whole.values)
+    hint = "; draw_dot(..., level='op') draws each value" * _fits(whole)
+    caption = f"{n}, grouped into parts{hint}"
+    if watched:
+        caption = f"{n}, grouped by calls; draw_dot(..., level='name') opens a function"
     tree = Hierarchy(whole, by_calls=level not in LEVELS)
     if level in LEVELS:
         drawn = tree.at_level(level)
         if _fits(drawn):
             what = "arrays of Values" if level == "array" else "neurons"
             return drawn, [f"no {what} in this graph"] * (level != "op" and not drawn.is_grouped)
-        caption, level = f"too large for level '{level}': drawn by parts", None
+        caption, level = f"too large for level '{level}': grouped into parts", None
     elif level is None and not watched:
         has_examples = any(part.kind == "stack" and part.level == "layer" for part in tree.parts)
         levels = ("op", "array") if has_examples else LEVELS
@@ -167,7 +168,7 @@ def readable(
             drawn = tree.at_level(each)
             is_small = len(drawn.nodes) <= READABLE and max(columns(drawn).values()) < LONGEST
             if is_small and (each == "op" or drawn.is_grouped):
-                return drawn, [f"{n} {each} by {each}{hint}"] * (each != "op")
+                return drawn, [f"{n}, a card for each {each}{hint}"] * (each != "op")
     drawn = tree.at_level(level)
     if not _fits(drawn):
         raise ValueError(f"level {level!r} would draw {len(drawn.nodes)} cards: choose fewer")
