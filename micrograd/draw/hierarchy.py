@@ -50,6 +50,7 @@ SMALL = 16  # operations of a neuron that are drawn one by one
 ALONE = 4  # leaves without names are drawn one by one if there are at most this many
 PARTS = 10
 CHAIN = 6  # members of a stack that is open at first
+COLUMN = 12  # equal parts of a box; of more, the first half of these and the last two are drawn
 WIDE = 8  # cards in a row that fit into a window
 LEVELS = ("op", "neuron", "layer", "array")  # at one of them, parts of this and those before close
 NUMBER = re.compile(r" \d+$")  # of a member of a stack
@@ -160,8 +161,7 @@ class Hierarchy:
         if is_box and len(part.members) == 1 and part.parts:
             (only,) = part.parts
             calls = f"{len(only.members):,} {TIMES} {only.label}"
-            is_stack = only.kind == "stack" and self.is_called
-            part.about = part.about or (calls if is_stack else only.about)
+            part.about = part.about or (calls if only.kind == "stack" else only.about)
             part.members = only.members
 
     def _number(self, member: Part | int) -> int:
@@ -216,7 +216,7 @@ class Hierarchy:
         for circle in circles(before):
             mine = [groups[k] for k in circle]
             # a finished graph does not tell in which order its nodes were made
-            order = self._number if self.is_called else self._depths(unit_of).__getitem__
+            order = self._number if self.is_called else self._depth
             steps = self._steps(mine, order)
             if not self.is_called:
                 steps = self._whole(steps, unit_of)
@@ -239,17 +239,16 @@ class Hierarchy:
                 groups += by_depth.values()
         return loops
 
-    def _depths(self, unit_of: Mapping[int, Any]) -> dict[Any, int]:
-        # The length of the longest path of members that leads to each of them.
-        depth, is_changed = dict.fromkeys(unit_of.values(), 0), True
-        while is_changed:  # again, as long as a box uses what others computed after its first node
-            is_changed = False
-            for i in sorted(unit_of):
-                unit, used = unit_of[i], {unit_of.get(o) for o in self.operands[i]}
-                least = 1 + max((depth[each] for each in used - {unit, None}), default=-1)
-                if depth[unit] < least <= len(depth):
-                    depth[unit], is_changed = least, True
-        return depth
+    def _depth(self, member: Part | int) -> int:
+        # The length of the longest path that leads to it.
+        return max(self._depths[i] for i in inside(member))
+
+    @cached_property
+    def _depths(self) -> list[int]:
+        depths: list[int] = []
+        for operands in self.operands:
+            depths.append(1 + max((depths[o] for o in operands), default=-1))
+        return depths
 
     def _steps(self, groups: list[list[Any]], order: Callable[[Any], int]) -> list[list[Any]]:
         # A step ends when the place that came first recurs with an operand computed in this step.
@@ -387,6 +386,11 @@ class Hierarchy:
         if steps:
             names = self._names([m for m in steps[0].members if not self._is_leaf(m)])
             part.about = f"{counted(len(steps), 'step')} · {', '.join(names)}"
+        if part.kind == "call" and len(others) > COLUMN and _are_alike(others):
+            first, some, last = others[: COLUMN // 2], others[COLUMN // 2 : -2], others[-2:]
+            more = Part(f"\N{HORIZONTAL ELLIPSIS} {len(some):,} more", "part", some)
+            more.about = f"{some[0].label}\N{EN DASH}{some[-1].label}"
+            others = [*first, more, *last]
         if len(leaves) + len(others) > MOST and not part.is_paged:
             leaves, others = self._divided(leaves, MOST - PARTS), self._divided(others, PARTS)
         part.members = [*leaves, *others]
@@ -505,9 +509,10 @@ class Hierarchy:
 
     def _is_chain(self, part: Part) -> bool:
         # Whether it is a stack of a few boxes, and some member uses what another one computes; or
-        # a layer of neurons.
+        # a layer of neurons that is not long.
         if part.kind not in ("stack", "loop") or len(part.members) > CHAIN:
-            return part.kind == "call" and bool(part.level) and part.has_boxes
+            is_layer = part.kind == "call" and bool(part.level) and part.has_boxes
+            return is_layer and not any(inner.kind == "part" for inner in part.parts)
         boxes = [inner for inner in part.parts if inner.kind != "leaves"]
         of = {i: k for k, inner in enumerate(boxes) for i in inside(inner)}
         return any(of.get(o, k) != k for i, k in of.items() for o in self.operands[i])
@@ -657,6 +662,12 @@ def inside(member: Part | int) -> list[int]:
         for each in part.members:
             (waiting if isinstance(each, Part) else found).append(each)
     return found
+
+
+def _are_alike(members: list[Any]) -> bool:
+    # Whether they are boxes whose names differ only in their numbers, as the neurons of a layer.
+    names = {m.label.rstrip("0123456789[]") if isinstance(m, Part) else m for m in members}
+    return len(names) == 1
 
 
 def _common(parts: Iterable[Part]) -> list[Part]:
