@@ -99,7 +99,7 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
         if node.level == "neuron":
             inside = [drawn.values[i] for i in node.nodes]
             local[k] = _through(inside, [value_of.get(operand) for operand in node.operands])
-        elif node.op == value._op:
+        elif node.op == value._op and not any(box_of[o].shape for o in node.operands):
             local[k] = _known_derivatives(value)
 
     received: dict[int, list[Any]] = {}

@@ -92,8 +92,11 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: obj
         else:
             kind = "constant" if value.is_constant or value in plain else "input"
         operands = tuple([place[operand] for operand in value._prev])
-        op, data, grad = str(value._op), value.data, value.grad
-        nodes.append(Box(i, label, short, kind, "op", op, operands, data, grad))
+        box = Box(i, label, short, kind, "op", str(value._op), operands, value.data, value.grad)
+        if shape := getattr(value.data, "shape", ()):  # of another engine
+            data, grad = (tuple(x.ravel().tolist()) for x in (value.data, value.grad))
+            box = box._replace(level="array", data=data, grad=grad, shape=shape)
+        nodes.append(box)
     return Graph(tuple(nodes), tuple(place[r] for r in roots), tuple(order), named=named)
 
 
@@ -176,11 +179,9 @@ def readable(
 
 
 def _fits(drawn: Graph) -> bool:
-    if len(drawn.nodes) > LARGEST:
-        return False
-    column = columns(drawn)
-    lengths = [column[box.number] - column[o] for box in drawn.nodes for o in box.operands]
-    return len(lengths) <= 2 * LARGEST and sum(lengths) <= FARTHEST
+    column, nodes = columns(drawn), drawn.nodes
+    lengths = [column[box.number] - column[o] for box in nodes for o in box.operands]
+    return max(2 * len(nodes), len(lengths)) <= 2 * LARGEST and sum(lengths) <= FARTHEST
 
 
 # ---- orders

@@ -42,7 +42,7 @@ from typing import Any
 
 from micrograd.draw.array_level import with_arrays
 from micrograd.draw.calls import is_called, noted, roles, stored, written
-from micrograd.draw.formulas import LOWERED, TIMES, counted, sign
+from micrograd.draw.formulas import LOWERED, TIMES, counted, shape_text, sign
 from micrograd.draw.parts import MOST, WEIGHTS, Part, parts_of
 from micrograd.draw.records import Box, Graph, columns, folded
 
@@ -86,6 +86,10 @@ class Hierarchy:
             for node in drawn.nodes
         ]
         self.drawn, self.operands = replace(drawn, nodes=tuple(nodes)), [n.operands for n in nodes]
+        self.users: list[list[int]] = [[] for _ in nodes]
+        for i, operands in enumerate(self.operands):
+            for o in operands:
+                self.users[o].append(i)
         self._notes: list[Any] = (  # the call, the place and the number of each node
             [noted(value) for value in values] if self.is_called else parts_of(drawn)
         )
@@ -305,12 +309,9 @@ class Hierarchy:
     def _with_own(self, steps: list[list[Any]], unit_of: Mapping[int, Any]) -> list[list[Any]]:
         # What is computed for one step alone is in it, such as w * x of a recurrent network.
         step_of: dict[Any, Any] = {each: k for k, step in enumerate(steps) for each in step}
-        users: dict[Any, set[Any]] = defaultdict(set)
-        for i, operands in enumerate(self.operands):
-            for o in operands:
-                users[unit_of.get(o)].add(unit_of.get(i, i))
         for unit in sorted({*unit_of.values()}, key=self._number, reverse=True):
-            mine = {step_of.get(user, -1) for user in users[unit]}
+            users = {unit_of.get(user) for i in inside(unit) for user in self.users[i]}
+            mine = {step_of.get(user, -1) for user in users}
             if unit not in step_of and len(mine) == 1 and -1 not in mine:
                 step_of[unit] = mine.pop()
         own: list[list[Any]] = [[] for _ in steps]
@@ -322,18 +323,15 @@ class Hierarchy:
 
     def _sink_leaves(self) -> None:
         # Leaves with one name, such as W[0][0] and W[0][1], are one member. Results stay in sight.
-        users: dict[int, dict[Part, None]] = defaultdict(dict)
-        for i, operands in enumerate(self.operands):
-            for o in operands:
-                if not self.operands[o] and o not in self.drawn.results:
-                    users[o][self.box_of[i]] = None
+        used = dict.fromkeys(o for operands in self.operands for o in operands)
         groups: dict[Any, list[int]] = defaultdict(list)
-        for leaf in users:
+        for leaf in (i for i in used if not (self.operands[i] or i in self.drawn.results)):
             groups[INDICES.sub("", self.drawn.nodes[leaf].label) or leaf].append(leaf)
         cards: dict[Any, list[int]] = defaultdict(list)  # by box, and by name or kind
         for name, leaves in groups.items():
             kind, is_named = self.drawn.nodes[leaves[0]].kind, isinstance(name, str)
-            box, *around = _common({part: None for leaf in leaves for part in users[leaf]})
+            users = dict.fromkeys(self.box_of[i] for leaf in leaves for i in self.users[leaf])
+            box, *around = _common(users)
             is_given = kind == "input" and self._notes[leaves[0]][2] <= 0  # not made by detach()
             if is_given or (kind == "constant" and is_named):
                 box = self.root  # what the program is given is in sight
@@ -369,8 +367,8 @@ class Hierarchy:
         counts = [len(set(each)) for each in indices]
         own = INDICES.search(labels[0])  # those of an array; the others are of lists of objects
         first = len(counts) - (own[0].count("[") if own else 0)
-        if sizes := [f"{n:,}" for k, n in enumerate(counts) if n > 1 or k >= first]:
-            part.about = f"({f' {TIMES} '.join(sizes)})"
+        if sizes := [n for k, n in enumerate(counts) if n > 1 or k >= first]:
+            part.about = shape_text(sizes)
         return part
 
     # ---- 4. At most 25 members in a box
@@ -406,14 +404,10 @@ class Hierarchy:
     def _together(self, leaves: list[Any], others: list[Any]) -> list[Any]:
         # Parameters that are used in the same boxes are one card, such as all weights of a layer.
         owner = {i: k for k, other in enumerate(others) for i in inside(other)}
-        used_in: dict[int, set[int]] = defaultdict(set)
-        for i, k in owner.items():
-            for o in self.operands[i]:
-                used_in[o].add(k)
         groups: dict[Any, list[Any]] = defaultdict(list)
         for leaf in leaves:
             nodes = inside(leaf)
-            users = frozenset[int]().union(*(used_in[i] for i in nodes))
+            users = frozenset(owner.get(user) for i in nodes for user in self.users[i])
             is_one_of_many = self.drawn.nodes[nodes[0]].kind == "parameter"
             groups[users if is_one_of_many else leaf].append(leaf)
         found: list[Any] = []
@@ -584,7 +578,7 @@ class Hierarchy:
             for inner in part.parts:
                 (shown if inner in opened else closed).append(inner)
         drawn = folded(self.drawn, [self._card(part, level) for part in closed])
-        nodes = [node if node.level != "op" else self._with_frame(node) for node in drawn.nodes]
+        nodes = [self._with_frame(n) if n.number < len(self.operands) else n for n in drawn.nodes]
         frames = [self._card(part) for part in shown[1:] if level == "calls"]
         results = drawn.results
         if only:
