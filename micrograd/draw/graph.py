@@ -18,7 +18,7 @@ from typing import Any
 from micrograd.core.arithmetic import Number
 from micrograd.core.origin import origin
 from micrograd.draw.array_level import remembered
-from micrograd.draw.calls import is_called, owners
+from micrograd.draw.calls import owners
 from micrograd.draw.chain_rule import with_tangents
 from micrograd.draw.foreign import LOOKED_FOR
 from micrograd.draw.hierarchy import LEVELS, Hierarchy
@@ -152,19 +152,18 @@ def readable(
     whole = graph(*results, names=names, parameters=parameters)
     if tangents is not None:
         whole = with_tangents(whole, tangents)
-    n, watched = f"{len(whole.values):,} values", is_called(whole.values)
+    tree, n = Hierarchy(whole, by_calls=level not in LEVELS), f"{len(whole.values):,} values"
     hint = "; draw_dot(..., level='op') draws each value" * _fits(whole)
     caption = f"{n}, grouped into parts{hint}"
-    if watched:
+    if tree.is_called:
         caption = f"{n}, grouped by calls; draw_dot(..., level='name') opens a function"
-    tree = Hierarchy(whole, by_calls=level not in LEVELS)
     if level in LEVELS:
         drawn = tree.at_level(level)
         if _fits(drawn):
             what = "arrays of Values" if level == "array" else "neurons"
             return drawn, [f"no {what} in this graph"] * (level != "op" and not drawn.is_grouped)
         caption, level = f"too large for level '{level}': grouped into parts", None
-    elif level is None and not watched:
+    elif level is None and not tree.is_called:
         has_examples = any(part.kind == "stack" and part.level == "layer" for part in tree.parts)
         levels = ("op", "array") if has_examples else LEVELS
         for each in ("array", *levels) if remembered(whole.values, ()) else levels:

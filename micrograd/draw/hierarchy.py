@@ -220,7 +220,7 @@ class Hierarchy:
         for circle in circles(before):
             mine = [groups[k] for k in circle]
             # a finished graph does not tell in which order its nodes were made
-            order = self._number if self.is_called else self._depth
+            order = self._number if self.is_called else self._column
             steps = self._steps(mine, order)
             if not self.is_called:
                 steps = self._whole(steps, unit_of)
@@ -243,16 +243,12 @@ class Hierarchy:
                 groups += by_depth.values()
         return loops
 
-    def _depth(self, member: Part | int) -> int:
-        # The length of the longest path that leads to it.
-        return max(self._depths[i] for i in inside(member))
+    def _column(self, member: Part | int) -> int:
+        return max(self._columns[i] for i in inside(member))
 
     @cached_property
-    def _depths(self) -> list[int]:
-        depths: list[int] = []
-        for operands in self.operands:
-            depths.append(1 + max((depths[o] for o in operands), default=-1))
-        return depths
+    def _columns(self) -> dict[int, int]:
+        return columns(self.drawn)
 
     def _steps(self, groups: list[list[Any]], order: Callable[[Any], int]) -> list[list[Any]]:
         # A step ends when the place that came first recurs with an operand computed in this step.

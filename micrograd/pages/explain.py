@@ -23,7 +23,7 @@ from typing import Any
 
 from micrograd.core.naming import distinct
 from micrograd.core.origin import origin
-from micrograd.draw.calls import computed, is_called
+from micrograd.draw.calls import computed
 from micrograd.draw.foreign import as_ours
 from micrograd.draw.formulas import sign
 from micrograd.draw.graph import graph
@@ -123,7 +123,7 @@ def _graph_data(
     nodes = drawn.nodes
     tree = Hierarchy(drawn)
     boxes, box_of, label_of, opened = boxes_of(tree, level, words)
-    watched = is_called(drawn.values)
+    watched = tree.is_called
     if level is None and not watched and len(opened) == sum(b["kind"] != "outside" for b in boxes):
         # all is in sight: there is nothing to fold
         boxes, box_of, opened = [], [-1] * len(nodes), []
