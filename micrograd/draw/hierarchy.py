@@ -148,8 +148,6 @@ class Hierarchy:
         is_box = part is not self.root or self.is_called
         while is_box and len(part.members) == 1 and part.parts:
             (only,) = part.parts
-            if part.kind == "step" or (only.call and only.label != only.call.kind):
-                part.label = only.label
             part.members, part.call, part.called = only.members, only.call, only.called
             part.level, part.neuron, part.about = only.level, only.neuron, part.about or only.about
         part.members.sort(key=self._number)
@@ -184,8 +182,6 @@ class Hierarchy:
             self._name_vector(stack, [i for i in members if not isinstance(i, Part)])
             return stack
         names = [*dict.fromkeys(part.label for part in parts)]
-        if len(names) > 1:
-            names = [*dict.fromkeys(part.call.kind for part in parts if part.call)] or names
         stack.label, stack.level = ", ".join(names[:3]), "layer" if parts[0].level else ""
         stack.about = counted(n, "call")
         if not self.is_called:
