@@ -99,7 +99,7 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
         if node.level == "neuron":
             inside = [drawn.values[i] for i in node.nodes]
             local[k] = _through(inside, [value_of.get(operand) for operand in node.operands])
-        elif node.op == value._op:
+        elif node.op == value._op and not any(box_of[o].shape for o in node.operands):
             local[k] = _known_derivatives(value)
 
     received: dict[int, list[Any]] = {}
@@ -226,9 +226,9 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[int, str]) -> Rules:
     >>> " ".join(text.strip() for text, _ in rules[1][0])
     '∂L/∂y · ∂y/∂x'
     >>> from micrograd.arrays import values
-    >>> from micrograd.draw.graph import at_level
+    >>> from micrograd.draw.array_level import with_arrays
     >>> X, W = values([[1.0, 2.0], [0.0, 1.0]]), values([[3.0], [4.0]])
-    >>> drawn = at_level(graph((X @ W).sum(), names={"X": X, "W": W}), "array")
+    >>> drawn = with_arrays(graph((X @ W).sum(), names={"X": X, "W": W}))
     >>> names = {box.number: name for box, name in zip(drawn.nodes, "XWPL", strict=True)}
     >>> for row in rules_with_symbols(drawn, names)[15]:
     ...     print("".join(text for text, _ in row).replace("\xa0", " "))

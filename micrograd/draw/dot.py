@@ -216,11 +216,10 @@ def _rules(cards: Cards, edges: str) -> tuple[Rules, Sequence[Piece], list[str]]
 
 def _add_cards(dot: Digraph, cards: Cards, rules: Rules, side: str, frame: int = -1) -> None:
     # The cards in a frame, and the frames in it.
-    frames, columns_of = {box.number for box in cards.drawn.frames}, columns(cards.drawn)
-    nodes = cards.drawn.nodes
+    nodes, columns_of = cards.drawn.nodes, columns(cards.drawn)
     # Graphviz places the members of a frame from below, if arrows go to the right
     for box in reversed(nodes) if frame >= 0 and side == "w" else nodes:
-        if (box.parent if box.parent in frames else -1) != frame:
+        if box.parent != frame:
             continue
         # Operands in one column stand in their order, so that no arrows cross before their ports.
         is_ordered = box.has_ports and len({columns_of[operand] for operand in box.operands}) == 1
@@ -294,28 +293,23 @@ def mermaid(
         ordered = box.op in ("-", "/", "**")
         for i, operand in enumerate(box.operands, 1):
             arrows.append(f"v{operand} -->{f'|{ORDER[i]}|' if ordered else ''} v{box.number}")
-    # Frames with equal titles, in the same frame, are one: each is called like the first of them.
-    same: dict[tuple[int, str], int] = {}
-    merged = {-1: -1}
-    for box in drawn.frames:  # each after the frame around it
-        merged[box.number] = same.setdefault((merged.get(box.parent, -1), box.short), box.number)
-    cards = _inside(-1, Cards(drawn), merged)
+    cards = _inside(-1, Cards(drawn))
     return "\n    ".join([f"flowchart {rankdir}", *cards, *arrows]) + "\n"
 
 
-def _inside(frame: int, cards: Cards, merged: Mapping[int, int]) -> Iterator[str]:
+def _inside(frame: int, cards: Cards) -> Iterator[str]:
     # The cards in a frame, and the frames in it.
     for box in cards.drawn.nodes:
-        if merged.get(box.parent, -1) == frame:
+        if box.parent == frame:
             head = " ".join(filter(None, [sign(box.op), cards.name_of[box.number]]))
             rows = (f"{word} {number}".strip() for word, number, _ in cards.rows(box))
             lines = filter(None, [head, *box.details, *rows])
             text = "<br>".join(map(_for_mermaid, lines))
             yield f"v{box.number}" + SHAPES.get(box.kind, "[{}]").format(f'"{text}"')
     for box in cards.drawn.frames:
-        if merged[box.number] == box.number and merged.get(box.parent, -1) == frame:
+        if box.parent == frame:
             yield f'subgraph v{box.number}["{_for_mermaid(box.short)}"]'
-            yield from _inside(box.number, cards, merged)
+            yield from _inside(box.number, cards)
             yield "end"
 
 

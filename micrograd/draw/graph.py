@@ -17,17 +17,16 @@ from typing import Any
 
 from micrograd.core.arithmetic import Number
 from micrograd.core.origin import origin
-from micrograd.draw.array_level import remembered, with_arrays
-from micrograd.draw.calls import is_called, owners
+from micrograd.draw.array_level import remembered
+from micrograd.draw.calls import owners
 from micrograd.draw.chain_rule import with_tangents
 from micrograd.draw.foreign import LOOKED_FOR
-from micrograd.draw.hierarchy import Hierarchy
+from micrograd.draw.hierarchy import LEVELS, Hierarchy
 from micrograd.draw.names import Names, is_array
 from micrograd.draw.parts import MOST, neurons_in
 from micrograd.draw.records import Box, Graph, columns
 from micrograd.engine import Value, topological_order
 
-LEVELS = ("op", "neuron", "layer", "array")
 NEEDED = ("data", "grad", "operands")  # of a Value of another engine
 READABLE = 40  # cards: a larger drawing is hard to follow
 LONGEST = 16  # cards that follow one another: about 2,500 pixels
@@ -93,8 +92,11 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: obj
         else:
             kind = "constant" if value.is_constant or value in plain else "input"
         operands = tuple([place[operand] for operand in value._prev])
-        op, data, grad = str(value._op), value.data, value.grad
-        nodes.append(Box(i, label, short, kind, "op", op, operands, data, grad))
+        box = Box(i, label, short, kind, "op", str(value._op), operands, value.data, value.grad)
+        if shape := getattr(value.data, "shape", ()):  # of another engine
+            data, grad = (tuple(x.ravel().tolist()) for x in (value.data, value.grad))
+            box = box._replace(level="array", data=data, grad=grad, shape=shape)
+        nodes.append(box)
     return Graph(tuple(nodes), tuple(place[r] for r in roots), tuple(order), named=named)
 
 
@@ -124,15 +126,6 @@ def roots_of(results: Sequence[Any]) -> dict[Value, None]:
 # ---- the level at which a graph is drawn
 
 
-def at_level(whole: Graph, level: str, tree: Hierarchy | None = None) -> Graph:
-    """The same graph with a card for each Value ('op'), 'neuron', 'layer' or 'array'."""
-    if level == "op":
-        return whole
-    if level == "array":
-        return with_arrays(whole)
-    return (tree or Hierarchy(whole, by_calls=False)).at_level(level)
-
-
 def readable(
     results: Sequence[object],
     names: Mapping[str, object] | None,
@@ -154,30 +147,30 @@ def readable(
     >>> from micrograd.nn import MLP
     >>> drawn, captions = readable([MLP(2, [16, 1])([1.0, 2.0])], None, None, ())
     >>> drawn.level, captions
-    ('neuron', ["179 nodes, drawn neuron by neuron: level='op' draws each operation"])
+    ('neuron', ["179 values, a card for each neuron; draw_dot(..., level='op') draws each value"])
     """
     whole = graph(*results, names=names, parameters=parameters)
     if tangents is not None:
         whole = with_tangents(whole, tangents)
-    n = f"{len(whole.values):,} nodes, drawn"
-    watched = is_called(whole.values)
-    hint = ": level='op' draws each operation" * _fits(whole)
-    caption = f"{n} by calls: level='...' opens a function" if watched else f"{n} by parts{hint}"
-    tree = Hierarchy(whole, by_calls=level not in LEVELS)
+    tree, n = Hierarchy(whole, by_calls=level not in LEVELS), f"{len(whole.values):,} values"
+    hint = "; draw_dot(..., level='op') draws each value" * _fits(whole)
+    caption = f"{n}, grouped into parts{hint}"
+    if tree.is_called:
+        caption = f"{n}, grouped by calls; draw_dot(..., level='name') opens a function"
     if level in LEVELS:
-        drawn = at_level(whole, str(level), tree)
+        drawn = tree.at_level(level)
         if _fits(drawn):
             what = "arrays of Values" if level == "array" else "neurons"
             return drawn, [f"no {what} in this graph"] * (level != "op" and not drawn.is_grouped)
-        caption, level = f"too large for level '{level}': drawn by parts", None
-    elif level is None and not watched:
+        caption, level = f"too large for level '{level}': grouped into parts", None
+    elif level is None and not tree.is_called:
         has_examples = any(part.kind == "stack" and part.level == "layer" for part in tree.parts)
         levels = ("op", "array") if has_examples else LEVELS
         for each in ("array", *levels) if remembered(whole.values, ()) else levels:
-            drawn = at_level(whole, each, tree)
+            drawn = tree.at_level(each)
             is_small = len(drawn.nodes) <= READABLE and max(columns(drawn).values()) < LONGEST
             if is_small and (each == "op" or drawn.is_grouped):
-                return drawn, [f"{n} {each} by {each}{hint}"] * (each != "op")
+                return drawn, [f"{n}, a card for each {each}{hint}"] * (each != "op")
     drawn = tree.at_level(level)
     if not _fits(drawn):
         raise ValueError(f"level {level!r} would draw {len(drawn.nodes)} cards: choose fewer")
@@ -185,11 +178,9 @@ def readable(
 
 
 def _fits(drawn: Graph) -> bool:
-    if len(drawn.nodes) > LARGEST:
-        return False
-    column = columns(drawn)
-    lengths = [column[box.number] - column[o] for box in drawn.nodes for o in box.operands]
-    return len(lengths) <= 2 * LARGEST and sum(lengths) <= FARTHEST
+    column, nodes = columns(drawn), drawn.nodes
+    lengths = [column[box.number] - column[o] for box in nodes for o in box.operands]
+    return max(2 * len(nodes), len(lengths)) <= 2 * LARGEST and sum(lengths) <= FARTHEST
 
 
 # ---- orders

@@ -40,8 +40,9 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
+from micrograd.draw.array_level import with_arrays
 from micrograd.draw.calls import is_called, noted, roles, stored, written
-from micrograd.draw.formulas import LOWERED, TIMES, counted, sign
+from micrograd.draw.formulas import LOWERED, TIMES, counted, shape_text, sign
 from micrograd.draw.parts import MOST, WEIGHTS, Part, parts_of
 from micrograd.draw.records import Box, Graph, columns, folded
 
@@ -49,12 +50,9 @@ SMALL = 16  # operations of a neuron that are drawn one by one
 ALONE = 4  # leaves without names are drawn one by one if there are at most this many
 PARTS = 10
 CHAIN = 6  # members of a stack that is open at first
+COLUMN = 12  # equal parts of a box; of more, the first half of these and the last two are drawn
 WIDE = 8  # cards in a row that fit into a window
-LEVELS = ("op", "neuron", "layer", "array")
-UNITS = {  # single cards at a level
-    **{"op": (), "neuron": ("neuron",), "layer": ("neuron", "layer")},
-    "array": ("neuron", "layer", "array"),
-}
+LEVELS = ("op", "neuron", "layer", "array")  # at one of them, parts of this and those before close
 NUMBER = re.compile(r" \d+$")  # of a member of a stack
 INDICES = re.compile(r"(\[\w+\])+$")
 
@@ -66,7 +64,7 @@ class Hierarchy:
         root: the whole graph, as a box.
         parts: the other boxes, each after the box around it.
         box_of: for each node, its innermost box.
-        label_of: what inputs without a name are called.
+        label_of: what inputs without a name are called, and the states of loops.
 
     Args:
         drawn: the graph at level 'op'.
@@ -75,7 +73,7 @@ class Hierarchy:
 
     def __init__(self, drawn: Graph, by_calls: bool = True) -> None:
         values = drawn.values
-        self.results = drawn.results
+        self.whole, self.is_called = drawn, by_calls and is_called(values)
         self.place = {value: i for i, value in enumerate(values)}
         first: dict[str, int] = {}
         self.twins = {  # constants of one name are one number: the first of them
@@ -88,7 +86,10 @@ class Hierarchy:
             for node in drawn.nodes
         ]
         self.drawn, self.operands = replace(drawn, nodes=tuple(nodes)), [n.operands for n in nodes]
-        self.is_called = by_calls and is_called(values)
+        self.users: list[list[int]] = [[] for _ in nodes]
+        for i, operands in enumerate(self.operands):
+            for o in operands:
+                self.users[o].append(i)
         self._notes: list[Any] = (  # the call, the place and the number of each node
             [noted(value) for value in values] if self.is_called else parts_of(drawn)
         )
@@ -97,10 +98,10 @@ class Hierarchy:
         self._sink_leaves()
         self._for_each_box(self._cut)
         inputs = [i for i, n in enumerate(drawn.nodes) if n.kind == "input" and not n.label]
-        self.label_of = {i: self.states[i] for i in inputs if i in self.states}
-        unnamed = [i for i in inputs if i not in self.label_of]
+        unnamed = [i for i in inputs if i not in self.states]
         x = "x" if len(unnamed) == 1 else "x{}"
-        self.label_of |= {i: x.format(str(k).translate(LOWERED)) for k, i in enumerate(unnamed, 1)}
+        names = {i: x.format(str(k).translate(LOWERED)) for k, i in enumerate(unnamed, 1)}
+        self.label_of = names | self.states
 
     def _for_each_box(self, change: Callable[[Part], None]) -> None:
         # Changes the boxes, the outer ones first, and notes what is around each box and node.
@@ -147,8 +148,6 @@ class Hierarchy:
         is_box = part is not self.root or self.is_called
         while is_box and len(part.members) == 1 and part.parts:
             (only,) = part.parts
-            if part.kind == "step" or (only.call and only.label != only.call.kind):
-                part.label = only.label
             part.members, part.call, part.called = only.members, only.call, only.called
             part.level, part.neuron, part.about = only.level, only.neuron, part.about or only.about
         part.members.sort(key=self._number)
@@ -164,8 +163,7 @@ class Hierarchy:
         if is_box and len(part.members) == 1 and part.parts:
             (only,) = part.parts
             calls = f"{len(only.members):,} {TIMES} {only.label}"
-            is_stack = only.kind == "stack" and self.is_called
-            part.about = part.about or (calls if is_stack else only.about)
+            part.about = part.about or (calls if only.kind == "stack" else only.about)
             part.members = only.members
 
     def _number(self, member: Part | int) -> int:
@@ -184,8 +182,6 @@ class Hierarchy:
             self._name_vector(stack, [i for i in members if not isinstance(i, Part)])
             return stack
         names = [*dict.fromkeys(part.label for part in parts)]
-        if len(names) > 1:
-            names = [*dict.fromkeys(part.call.kind for part in parts if part.call)] or names
         stack.label, stack.level = ", ".join(names[:3]), "layer" if parts[0].level else ""
         stack.about = counted(n, "call")
         if not self.is_called:
@@ -220,7 +216,7 @@ class Hierarchy:
         for circle in circles(before):
             mine = [groups[k] for k in circle]
             # a finished graph does not tell in which order its nodes were made
-            order = self._number if self.is_called else self._depths(unit_of).__getitem__
+            order = self._number if self.is_called else self._column
             steps = self._steps(mine, order)
             if not self.is_called:
                 steps = self._whole(steps, unit_of)
@@ -243,17 +239,12 @@ class Hierarchy:
                 groups += by_depth.values()
         return loops
 
-    def _depths(self, unit_of: Mapping[int, Any]) -> dict[Any, int]:
-        # The length of the longest path of members that leads to each of them.
-        depth, is_changed = dict.fromkeys(unit_of.values(), 0), True
-        while is_changed:  # again, as long as a box uses what others computed after its first node
-            is_changed = False
-            for i in sorted(unit_of):
-                unit, used = unit_of[i], {unit_of.get(o) for o in self.operands[i]}
-                least = 1 + max((depth[each] for each in used - {unit, None}), default=-1)
-                if depth[unit] < least <= len(depth):
-                    depth[unit], is_changed = least, True
-        return depth
+    def _column(self, member: Part | int) -> int:
+        return max(self._columns[i] for i in inside(member))
+
+    @cached_property
+    def _columns(self) -> dict[int, int]:
+        return columns(self.drawn)
 
     def _steps(self, groups: list[list[Any]], order: Callable[[Any], int]) -> list[list[Any]]:
         # A step ends when the place that came first recurs with an operand computed in this step.
@@ -310,12 +301,9 @@ class Hierarchy:
     def _with_own(self, steps: list[list[Any]], unit_of: Mapping[int, Any]) -> list[list[Any]]:
         # What is computed for one step alone is in it, such as w * x of a recurrent network.
         step_of: dict[Any, Any] = {each: k for k, step in enumerate(steps) for each in step}
-        users: dict[Any, set[Any]] = defaultdict(set)
-        for i, operands in enumerate(self.operands):
-            for o in operands:
-                users[unit_of.get(o)].add(unit_of.get(i, i))
         for unit in sorted({*unit_of.values()}, key=self._number, reverse=True):
-            mine = {step_of.get(user, -1) for user in users[unit]}
+            users = {unit_of.get(user) for i in inside(unit) for user in self.users[i]}
+            mine = {step_of.get(user, -1) for user in users}
             if unit not in step_of and len(mine) == 1 and -1 not in mine:
                 step_of[unit] = mine.pop()
         own: list[list[Any]] = [[] for _ in steps]
@@ -327,18 +315,15 @@ class Hierarchy:
 
     def _sink_leaves(self) -> None:
         # Leaves with one name, such as W[0][0] and W[0][1], are one member. Results stay in sight.
-        users: dict[int, dict[Part, None]] = defaultdict(dict)
-        for i, operands in enumerate(self.operands):
-            for o in operands:
-                if not self.operands[o] and o not in self.results:
-                    users[o][self.box_of[i]] = None
+        used = dict.fromkeys(o for operands in self.operands for o in operands)
         groups: dict[Any, list[int]] = defaultdict(list)
-        for leaf in users:
+        for leaf in (i for i in used if not (self.operands[i] or i in self.drawn.results)):
             groups[INDICES.sub("", self.drawn.nodes[leaf].label) or leaf].append(leaf)
         cards: dict[Any, list[int]] = defaultdict(list)  # by box, and by name or kind
         for name, leaves in groups.items():
             kind, is_named = self.drawn.nodes[leaves[0]].kind, isinstance(name, str)
-            box, *around = _common({part: None for leaf in leaves for part in users[leaf]})
+            users = dict.fromkeys(self.box_of[i] for leaf in leaves for i in self.users[leaf])
+            box, *around = _common(users)
             is_given = kind == "input" and self._notes[leaves[0]][2] <= 0  # not made by detach()
             if is_given or (kind == "constant" and is_named):
                 box = self.root  # what the program is given is in sight
@@ -374,8 +359,8 @@ class Hierarchy:
         counts = [len(set(each)) for each in indices]
         own = INDICES.search(labels[0])  # those of an array; the others are of lists of objects
         first = len(counts) - (own[0].count("[") if own else 0)
-        if sizes := [f"{n:,}" for k, n in enumerate(counts) if n > 1 or k >= first]:
-            part.about = f"({f' {TIMES} '.join(sizes)})"
+        if sizes := [n for k, n in enumerate(counts) if n > 1 or k >= first]:
+            part.about = shape_text(sizes)
         return part
 
     # ---- 4. At most 25 members in a box
@@ -391,6 +376,11 @@ class Hierarchy:
         if steps:
             names = self._names([m for m in steps[0].members if not self._is_leaf(m)])
             part.about = f"{counted(len(steps), 'step')} · {', '.join(names)}"
+        if part.kind == "call" and len(others) > COLUMN and _are_alike(others):
+            first, some, last = others[: COLUMN // 2], others[COLUMN // 2 : -2], others[-2:]
+            more = Part(f"\N{HORIZONTAL ELLIPSIS} {len(some):,} more", "part", some)
+            more.about = f"{some[0].label}\N{EN DASH}{some[-1].label}"
+            others = [*first, more, *last]
         if len(leaves) + len(others) > MOST and not part.is_paged:
             leaves, others = self._divided(leaves, MOST - PARTS), self._divided(others, PARTS)
         part.members = [*leaves, *others]
@@ -406,14 +396,10 @@ class Hierarchy:
     def _together(self, leaves: list[Any], others: list[Any]) -> list[Any]:
         # Parameters that are used in the same boxes are one card, such as all weights of a layer.
         owner = {i: k for k, other in enumerate(others) for i in inside(other)}
-        used_in: dict[int, set[int]] = defaultdict(set)
-        for i, k in owner.items():
-            for o in self.operands[i]:
-                used_in[o].add(k)
         groups: dict[Any, list[Any]] = defaultdict(list)
         for leaf in leaves:
             nodes = inside(leaf)
-            users = frozenset[int]().union(*(used_in[i] for i in nodes))
+            users = frozenset(owner.get(user) for i in nodes for user in self.users[i])
             is_one_of_many = self.drawn.nodes[nodes[0]].kind == "parameter"
             groups[users if is_one_of_many else leaf].append(leaf)
         found: list[Any] = []
@@ -460,15 +446,19 @@ class Hierarchy:
     def at_level(self, level: int | str | None = None) -> Graph:
         """The view at a level, at a depth, or of the inside of a function; by default the first.
 
-        At level 'neuron' there is a card for each neuron, at level 'layer' one for each layer.
+        At a level there is a card for each Value ('op'), 'neuron', 'layer' or 'array'.
         """
+        if level == "op":
+            return self.whole
+        if level == "array":
+            return with_arrays(self.whole)
         opened = self.opened(level)
-        if level not in UNITS:
+        if level not in LEVELS:
             return self.view(opened, self.named(level) if isinstance(level, str) else None)
         if not any(part.level == "neuron" for part in self.parts):
             return replace(folded(self.drawn, []), level=str(level))
-        opened |= {p for p in self.parts if p.is_paged and p.level not in UNITS[str(level)]}
-        return replace(self.view(opened, level=str(level)), frames=())
+        opened |= {p for p in self.parts if p.is_paged and p.level not in _closed_at(level)}
+        return self.view(opened, level=str(level))
 
     def opened(self, level: int | str | None = None) -> set[Part]:
         """The open boxes: of the first view, of a level or depth, or around and with a function.
@@ -481,9 +471,9 @@ class Hierarchy:
             return self.first_view()
         if isinstance(level, int):
             return {part for part in every if len([*part.path()]) <= level + 1}
-        if level not in UNITS:
+        if level not in LEVELS:
             return {*self.named(level).path()} - {self.root}
-        return {part for part in every if part.level not in UNITS[level]}
+        return {part for part in every if part.level not in _closed_at(level)}
 
     def first_view(self) -> set[Part]:
         """The boxes that are open at first: stacks of a few members that lead to each other.
@@ -505,9 +495,10 @@ class Hierarchy:
 
     def _is_chain(self, part: Part) -> bool:
         # Whether it is a stack of a few boxes, and some member uses what another one computes; or
-        # a layer of neurons.
+        # a layer of neurons that is not long.
         if part.kind not in ("stack", "loop") or len(part.members) > CHAIN:
-            return part.kind == "call" and bool(part.level) and part.has_boxes
+            is_layer = part.kind == "call" and bool(part.level) and part.has_boxes
+            return is_layer and not any(inner.kind == "part" for inner in part.parts)
         boxes = [inner for inner in part.parts if inner.kind != "leaves"]
         of = {i: k for k, inner in enumerate(boxes) for i in inside(inner)}
         return any(of.get(o, k) != k for i, k in of.items() for o in self.operands[i])
@@ -557,7 +548,7 @@ class Hierarchy:
         uses = [
             (o, box) for box, some in zip(self.box_of, self.operands, strict=True) for o in some
         ]
-        for o, user in [*uses, *((result, self.root) for result in self.results)]:
+        for o, user in [*uses, *((result, self.root) for result in self.drawn.results)]:
             for part in around[self.box_of[o]]:
                 if part in around[user]:
                     break
@@ -579,8 +570,8 @@ class Hierarchy:
             for inner in part.parts:
                 (shown if inner in opened else closed).append(inner)
         drawn = folded(self.drawn, [self._card(part, level) for part in closed])
-        nodes = [node if node.level != "op" else self._with_frame(node) for node in drawn.nodes]
-        frames = [self._card(part) for part in shown[1:]]
+        nodes = [self._with_frame(n) if n.number < len(self.operands) else n for n in drawn.nodes]
+        frames = [self._card(part) for part in shown[1:] if level == "calls"]
         results = drawn.results
         if only:
             box = self._number_of(only)
@@ -590,6 +581,8 @@ class Hierarchy:
             nodes = [n if n.number in mine else n._replace(operands=()) for n in nodes]
             frames = [frame._replace(parent=-1) for frame in frames if frame.number == box]
             results = tuple(node.number for node in nodes if node.number not in used)
+        around = {frame.number for frame in frames}
+        nodes = [n if n.parent in around else n._replace(parent=-1) for n in nodes]
         return replace(
             drawn, nodes=tuple(nodes), results=results, level=level, frames=tuple(frames)
         )
@@ -606,7 +599,7 @@ class Hierarchy:
         nodes, used = sorted(inside(part)), self.outputs[part]
         order = inside(part) if part.kind == "leaves" else sorted(used)
         outputs = [self.drawn.nodes[i] for i in order if i in used]
-        is_result = not self.outputs[part].keys().isdisjoint(self.results)
+        is_result = not used.keys().isdisjoint(self.drawn.results)
         kind = self.drawn.nodes[nodes[0]].kind if part.kind == "leaves" else "operation"
         box = Box(
             number=self._number_of(part),
@@ -641,6 +634,10 @@ class Hierarchy:
         )
 
 
+def _closed_at(level: object) -> Sequence[str]:
+    return LEVELS[1 : LEVELS.index(str(level)) + 1]
+
+
 def inside(member: Part | int) -> list[int]:
     """The indices of all nodes in a member of a box."""
     if not isinstance(member, Part):
@@ -651,6 +648,12 @@ def inside(member: Part | int) -> list[int]:
         for each in part.members:
             (waiting if isinstance(each, Part) else found).append(each)
     return found
+
+
+def _are_alike(members: list[Any]) -> bool:
+    # Whether they are boxes whose names differ only in their numbers, as the neurons of a layer.
+    names = {m.label.rstrip("0123456789[]") if isinstance(m, Part) else m for m in members}
+    return len(names) == 1
 
 
 def _common(parts: Iterable[Part]) -> list[Part]:

@@ -70,9 +70,8 @@ class Names:
         self.path_of: dict[Value, str] = {}
         self._nodes = {*nodes}
         self._variable: dict[Value, str] = {}  # the names of variables that are Values
-        things = [pair for pair in list((variables or {}).items()) if type(pair[1]) not in PLAIN]
-        named = [(str(name), thing) for name, thing in things]
-        named = self._named = [pair for pair in named if not pair[0].startswith("_")]
+        things = [(str(k), x) for k, x in [*(variables or {}).items()] if type(x) not in PLAIN]
+        named = self._named = [pair for pair in things if not pair[0].startswith("_")]
         for name, thing in named:
             if isinstance(thing, Value) and "." not in name:
                 self._variable.setdefault(thing, name)
@@ -177,7 +176,8 @@ class Names:
 
     def _is_unknown(self, x: Value) -> bool:
         is_copied = x.is_leaf and origin(x, "node") is not None
-        return is_copied and not x.label and x not in self.label_of
+        is_number = not getattr(x.data, "shape", ())
+        return is_copied and is_number and not x.label and x not in self.label_of
 
     def _entries(self, numbers: list[Any]) -> list[str]:
         # What one types for each of these, if they are a row, a column or a whole list.

@@ -101,8 +101,6 @@ def neurons_in(
             made.inputs += [x for part in begun[1:] for x in part.inputs]
             made.inside += [*(each for part in begun[1:] for each in part.inside), v]
         elif made and not others and v._op.lower() in ACTIVATIONS and made.activation == "linear":
-            if len(made.weights) < len(rows[made.row]):
-                continue
             made.activation = v._op.lower()
             made.inside.append(v)
         else:

@@ -62,6 +62,8 @@ class Box(NamedTuple):
 
 
 def _is_nonzero(grad: Any) -> bool:
+    if hasattr(grad, "shape"):
+        return bool(grad.any())
     return grad is not None and (not isinstance(grad, (int, float)) or grad != 0)
 
 
@@ -90,8 +92,8 @@ class Graph:
     def value_of(self) -> dict[int, Value]:
         """The Value of each box that has a single one: of a neuron, its output."""
         single = [box for box in self.nodes if box.level in ("op", "neuron")]
-        places = {box.number: (box.number, *box.nodes)[-1] for box in single}
-        return {box: self.values[i] for box, i in places.items() if i < len(self.values)}
+        last = {box.number: (box.number, *box.nodes)[-1] for box in single}
+        return {number: self.values[i] for number, i in last.items() if i < len(self.values)}
 
     @cached_property
     def has_gradients(self) -> bool:

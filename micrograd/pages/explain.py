@@ -23,7 +23,7 @@ from typing import Any
 
 from micrograd.core.naming import distinct
 from micrograd.core.origin import origin
-from micrograd.draw.calls import computed, is_called
+from micrograd.draw.calls import computed
 from micrograd.draw.foreign import as_ours
 from micrograd.draw.formulas import sign
 from micrograd.draw.graph import graph
@@ -94,6 +94,9 @@ def explain(
     loss, names, parameters = as_ours(computed(loss), variables(names), parameters)
     drawn = graph(loss, names=names, parameters=list(parameters))
     n = len(drawn.nodes)
+    if shape := next((node.shape for node in drawn.nodes if node.shape), ()):
+        fix = "use draw_dot, or an engine of numbers"
+        raise TypeError(f"explain expects a number in each Value, got an array of {shape}: {fix}")
     if n > LARGEST:
         fix = "explain the loss of fewer examples"
         raise ValueError(f"expected a graph of at most {LARGEST:,} nodes, got {n:,}: {fix}")
@@ -121,7 +124,7 @@ def _graph_data(
     nodes = drawn.nodes
     tree = Hierarchy(drawn)
     boxes, box_of, label_of, opened = boxes_of(tree, level, words)
-    watched = is_called(drawn.values)
+    watched = tree.is_called
     if level is None and not watched and len(opened) == sum(b["kind"] != "outside" for b in boxes):
         # all is in sight: there is nothing to fold
         boxes, box_of, opened = [], [-1] * len(nodes), []
@@ -201,7 +204,7 @@ def boxes_of(
         for k, i in enumerate(mine, 1):
             label_of[i] = label + (f"[{k}]" if len(mine) > 1 else "")
     label_of |= tree.states
-    for root in tree.results[:1]:
+    for root in drawn.results[:1]:
         around = [part.kind for part in tree.box_of[root].path()]
         is_loss = tree.is_called or "call" not in around
         if tree.parts and drawn.values[1:] and is_loss and root not in tree.states:

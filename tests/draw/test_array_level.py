@@ -10,8 +10,9 @@ from pictures import arrows, inputs, names, picture
 
 from micrograd import Value, draw_dot, explain, mermaid, topological_order, values
 from micrograd.core.origin import origin
+from micrograd.draw.array_level import with_arrays
 from micrograd.draw.formulas import number
-from micrograd.draw.graph import at_level, graph
+from micrograd.draw.graph import graph
 from micrograd.losses import cross_entropy
 from micrograd.nn import Linear
 
@@ -139,7 +140,7 @@ def test_a_product_shows_its_factors_as_they_were_multiplied(product, title, rul
     numbers = cells(draw_dot(L, names=given, level="array", edges="derivatives"))
     rows = [text for text in numbers if "] · [" in text]
     shares = [text.split("= [")[1].strip("]").replace(";", "") for text in rows]
-    nodes = at_level(graph(L, names=given), "array").nodes
+    nodes = with_arrays(graph(L, names=given)).nodes
     assert {*shares} <= {" ".join(map(number, node.grad)) for node in nodes if node.shape}
     assert len(shares) == (len(rules) if P.ndim < 3 else 0)  # stacks of matrices have no room
 

@@ -110,6 +110,18 @@ def test_a_network_shows_its_layers_and_each_layer_its_neurons_with_their_parame
     assert {"L0.n0.b", "L0.n0.w"} <= {*names(y, level="neurons[0]")}  # nothing else uses them
 
 
+def test_a_long_layer_is_a_column_of_its_first_and_last_neurons():
+    model = MLP(2, [16, 1])
+    shown = names(calls(model, [1.0, 2.0]), level="layers[0]")
+    assert [name for name in shown if name.startswith("neurons")] == [
+        f"neurons[{i}]" for i in (0, 1, 2, 3, 4, 5, 14, 15)
+    ]
+    assert "… 8 more" in shown
+    assert names(calls(model, [1.0, 2.0]), level="… 8 more")[-8:] == [
+        f"neurons[{i}]" for i in range(6, 14)
+    ]
+
+
 def test_a_larger_batch_gives_the_same_picture():
     for n in (10, 64):
         assert {"fc1", "ReLU", "fc2"} <= {*names(classified(n), level="Net")}
@@ -144,7 +156,7 @@ def test_what_a_loop_computes_is_called_by_its_variable(opened, tmp_path):
 
 def test_steps_contain_the_functions_called_in_them_and_every_node_is_in_one():
     y = calls(newton)
-    assert {"f", "df", "−", "/"} <= {*names(y, level="step 2")}
+    assert {"f", "df", "− x₂", "/"} <= {*names(y, level="step 2")}
     assert len(names(y, level="op")) == len(topological_order(y))
 
 

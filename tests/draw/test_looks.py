@@ -202,8 +202,8 @@ def test_the_level_is_as_deep_as_one_can_read(sizes, examples, level):
     kinds = {"op": "L0.n0.w0", "neuron": "L0.n0", "layer": "L0"}
     assert kinds[level] in {word for words in texts(dot).values() for word in words[:2]}
     said = caption(dot)
-    assert (f"{nodes:,} nodes, drawn {level} by {level}" in said) is (level != "op")
-    assert ("level='op' draws each operation" in said) is (level == "neuron")
+    assert (f"{nodes:,} values, a card for each {level}" in said) is (level != "op")
+    assert ("level='op') draws each value" in said) is (level == "neuron")
 
 
 # ---- numbers that fit together
