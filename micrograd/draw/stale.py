@@ -52,6 +52,8 @@ def times_added(values: Sequence[Value]) -> int:
                 shares[operand] += share
     leaves = [v for v in shares if not v._prev and not v.is_constant]
     pairs = [(innermost(v.grad), innermost(shares[v])) for v in leaves]
+    if not all(isinstance(x, Real) for pair in pairs for x in pair):
+        return 1
     ratios = {round(grad / share) for grad, share in pairs if share}
     times = ratios.pop() if len(ratios) == 1 else 1
     return times if all(_near(grad, times * share) for grad, share in pairs) else 1
