@@ -93,10 +93,10 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
     const room = Math.min(hasMaps ? 44 : 22, gap - (hasText ? 15 : 5), width / sizes.length / 2);
     const side = Math.max(10, room);
     const margin = Math.max(side / 2 + 8, 36);
-    const [left, right] = ends.map(names =>
+    const [before, after] = ends.map(names =>
       Math.max(margin, side / 2 + 14 + 8 * longest(names, Math.min(12, width / 45))),
     );
-    const x = layer => left + (layer / Math.max(1, sizes.length - 1)) * (width - left - right);
+    const x = layer => before + (layer / Math.max(1, sizes.length - 1)) * (width - before - after);
     const y = (layer, i) => top + (height - top) / 2 + (i - (sizes[layer] - 1) / 2) * gap - (hasText ? 6 : 0);
 
     for (const line of lines) {
@@ -138,7 +138,9 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
         }
         own.classList.toggle("plain", !image);
         const end = ends[{0: 0, [sizes.length - 1]: 1}[layer]]?.[i] ?? "";
-        Object.assign(own.firstChild, {textContent: end}).style.maxWidth = `${(layer ? right : left) - side / 2 - 6}px`;
+        Object.assign(own.firstChild, {
+          textContent: end,
+        }).style.maxWidth = `${(layer ? after : before) - side / 2 - 6}px`;
         const wrong = layer ? state(layer, i) : "";
         own.querySelector("em").textContent = wrong;
         const parts = below(layer, i);
