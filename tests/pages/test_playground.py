@@ -746,7 +746,7 @@ def test_training_stops_when_it_is_good_enough(ready, opened):
         assert "Good enough" in page.inner_text("#said")
         assert page.evaluate("page.state().curves.accuracy.at(-1)") >= 0.95
         examples, scores = page.evaluate("page.state().examples"), []
-        told = re.findall(r"([01])\s([\d.]+)%", page.inner_text("#per-class"))
+        told = re.findall(r"([01]):\s([\d.]+)%", page.inner_text("#per-class"))
         p = page.evaluate("page.numbers()")
     model = MLP(2, [8, 8, 1], activation="tanh")
     for parameter, number in zip(model.parameters(), p, strict=True):

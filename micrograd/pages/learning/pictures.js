@@ -121,7 +121,7 @@ function drawBothCurves() {
   };
   show("loss", loss, testLoss);
   show("accuracy", accuracy, testAccuracy);
-  const told = ([right, all], k) => [k ? " · " : " ", make("bdi", "", names[k]), ` ${percent(right / all)}`];
+  const told = ([right, all], k) => [k ? " · " : " ", make("bdi", "", names[k]), `: ${percent(right / all)}`];
   $("per-class").replaceChildren("{{playground.kinds}}", ...experiment.perClass.flatMap(told));
   $("key").hidden = !tested.length;
 }
