@@ -206,7 +206,8 @@ def test_sums_add_up_as_they_are_printed(shown):
 def test_why_backwards_is_said_where_the_backward_pass_begins(shown):
     with shown(*neuron()) as page:
         step_to(page, 6)
-        assert "only when the gradient next to it" in page.locator("#chains").inner_text()
+        said = page.locator("#chains").inner_text()
+        assert "only when those of the results next to it are known" in said
 
 
 def test_playing_stops_at_the_end_and_space_pauses(shown):

@@ -128,14 +128,13 @@ function heights() {
 
 function resize() {
   const {stage} = page;
-  const presenting = isPresenting();
   const least = stage.needs(LEAST).height - 1;
   const room = heights().find(height => height >= least) ?? heights()[0];
   if (room > heights()[0]) $("meaning").hidden = true;
   const k = stage.fitting(mostZoom(), {width: stage.size.width, height: room});
-  const needed = presenting ? room : stage.needs(k).height + 26; // room for notes below the cards
+  const needed = isPresenting() ? room : stage.needs(k).height + 26; // room for notes below the cards
   stage.svg.style.height = `${Math.round(Math.max(210, Math.min(room, needed)))}px`;
-  stage.fit(presenting ? stage.fitting(mostZoom(), {width: stage.size.width, height: room - 60}) : mostZoom());
+  stage.fit(mostZoom());
   const focus = stage.picture?.focus ?? [];
   if (!stage.fits()) stage.lookAt(focus.length ? focus : [stage.cards.keys().next().value]);
 }
