@@ -84,7 +84,8 @@ def landscape(
         now = _numbers(parameters)
         if b is not None:
             label_of = Names(variables(None)).label_of
-            names = [as_label(p.label or label_of.get(p, x)) for p, x in ((a, "a"), (b, "b"))]
+            given = (getattr(p, "label", "") or label_of.get(p) for p in (a, b))
+            names = [as_label(name or x) for name, x in zip(given, "ab", strict=True)]
             directions, origin, start = np.eye(2), np.zeros(2), now
         else:
             names = [words["landscape.gradient"], words["landscape.random"]]
@@ -109,7 +110,7 @@ def landscape(
         look: Any = {"color": theme[f"class-{k % len(MARKERS)}"], "markeredgecolor": theme["ink"]}
         look |= {"marker": MARKERS[k % len(MARKERS)], "markersize": 8, "markevery": [-1]}
         ends = f"{as_label(name)}, loss {ways[name][1][-1]:.3g}"
-        tracks += ax.plot(*place.T, label=ends, linewidth=1.8, clip_on=True, **look)
+        tracks += ax.plot(*place.T, label=ends, linewidth=1.8, **look)
         ax.plot(*place[0], "o", color=theme["panel"], markeredgecolor=theme["ink"], zorder=4)
     if tracks:
         ax.legend(
