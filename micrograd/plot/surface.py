@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
 
 from micrograd.core.node import innermost
+from micrograd.core.pause import restored
 from micrograd.draw.foreign import number_of
 from micrograd.draw.names import Names
 from micrograd.draw.variables import variables
@@ -80,7 +81,7 @@ def landscape(
     """
     parameters = Parameters(a if b is None else [a, b], "landscape").all
     words = texts_of("plot")
-    with _restored(parameters):
+    with restored(parameters):
         now = _numbers(parameters)
         if b is not None:
             label_of = Names(variables(None)).label_of
@@ -130,16 +131,6 @@ def landscape(
     return figure
 
 
-@contextmanager
-def _restored(parameters: Sequence[Any]) -> Iterator[None]:
-    before = [(p.data, p.grad) for p in parameters]
-    try:
-        yield
-    finally:
-        for p, (data, grad) in zip(parameters, before, strict=True):
-            p.data, p.grad = data, grad
-
-
 def _numbers(parameters: Sequence[Any]) -> Array:
     return np.array([innermost(p.data) for p in parameters], dtype=float)
 
@@ -179,7 +170,7 @@ def _way(
         raise ValueError(f"paths[{name!r}] has other parameters than the picture: {fix}")
     optimizer = copy.deepcopy(path, dict(ours))  # the parameters themselves stay the same
     visited: list[tuple[Array, float]] = []
-    with _restored(parameters):
+    with restored(parameters):
         for _ in range(steps + 1):
             try:
                 optimizer.zero_grad()
@@ -205,7 +196,7 @@ def _losses(loss: Any, parameters: Sequence[Any], rows: Array) -> Array:
         except BAD:
             return float("nan")
 
-    with _restored(parameters), no_grad(), np.errstate(all="ignore"):
+    with restored(parameters), no_grad(), np.errstate(all="ignore"):
         known = [at(row) for row in rows[:3]]
         if len(rows) > 3:
             with suppress(Exception):  # one by one shows what is wrong
