@@ -1,4 +1,4 @@
-"""Makes the pictures in demos/gallery, including those of the README.
+"""Makes the pictures in demos/gallery: those of the README, of the site, and one of each demo.
 
     python demos/gallery.py
     python demos/gallery.py --only pages
@@ -21,6 +21,16 @@ from micrograd.nn import MLP
 
 DEMOS = Path(__file__).resolve().parent
 GALLERY = DEMOS / "gallery"
+SCRIPTS = {  # options of a demo, and the picture to keep of those that it makes
+    "circle": ("--points 300 --epochs 60 --largest 3", "circle.png"),
+    "digits": ("--out digits.png", "digits.png"),
+    "graphs_to_digits": ("", "reverse.svg"),
+    "neuron_by_hand": ("", "neuron.svg"),
+    "orders_and_cost": ("", "orders.svg"),
+    "original_demo": ("", "moons.png"),
+    "stages": ("", "network-2.svg"),
+    "static_graph": ("", "scalar.svg"),
+}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
@@ -77,6 +87,17 @@ def pages() -> Iterator[str]:
         browser.close()
 
 
+def scripts() -> Iterator[str]:
+    """The paths of the pictures of other demos, each under the name of its script."""
+    for demo, (options, picture) in SCRIPTS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            command = [sys.executable, str(DEMOS / f"{demo}.py"), *options.split()]
+            subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+            path = GALLERY / f"{demo}{Path(picture).suffix}"
+            shutil.copy(Path(folder, picture), path)
+        yield reduced(path, width=720) if path.suffix == ".png" else str(path)
+
+
 def neuron() -> tuple[Value, dict[str, Any]]:
     """The result of the README's neuron, and its Values by name."""
     x1, x2 = Value(2.0), Value(0.0)
@@ -101,17 +122,23 @@ def made_by(demo: str, option: str, name: str, *arguments: str) -> str:
 
 
 def screenshot(page: Any, name: str) -> str:
-    """The path of a picture of a page, in 256 colours, which are enough for it."""
+    """The path of a picture of a page."""
+    page.wait_for_timeout(500)  # until the page has reacted to the keys and buttons
+    page.screenshot(path=GALLERY / name)
+    return reduced(GALLERY / name)
+
+
+def reduced(path: Path, width: int = 1280) -> str:
+    """The path of a picture, in 256 colours, which are enough for it, and at most so wide."""
     from PIL import Image
 
-    path = str(GALLERY / name)
-    page.wait_for_timeout(500)  # until the page has reacted to the keys and buttons
-    page.screenshot(path=path)
     with Image.open(path) as image:
+        whole = image.convert("RGB")
+        whole.thumbnail((width, whole.height))
         all_hues = Image.Quantize.MAXCOVERAGE  # rare colours such as that of gradients, too
-        small = image.convert("RGB").quantize(256, all_hues, dither=Image.Dither.NONE)
+        small = whole.quantize(256, all_hues, dither=Image.Dither.NONE)
     small.save(path, optimize=True)
-    return path
+    return str(path)
 
 
 def main() -> None:
@@ -119,7 +146,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    kinds = {"drawings": drawings, "plots": plots, "pages": pages}
+    kinds = {"drawings": drawings, "plots": plots, "pages": pages, "scripts": scripts}
     parser.add_argument("--only", choices=kinds, help="make only the pictures of this kind")
     only = parser.parse_args().only
     for kind in [only] if only else kinds:

@@ -13,6 +13,7 @@ Needs pip install -e ".[site]".
 """
 
 import argparse
+import ast
 import base64
 import doctest
 import html
@@ -60,6 +61,11 @@ JUMPS = " · ".join([
     "[compile](what-it-does.html#compile-a-function)",
     "[cite](how-to-cite-licence-credits.html)",
 ])  # fmt: skip
+PICTURES = {  # of demos whose picture has another name than they
+    "backward_gif": "backward.gif",
+    "decision_boundary": "moons.png",
+    "explain_neuron": "stepping.png",
+}
 POLICY = (  # files of the site itself are all that a page can load
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src 'self' file: data:; frame-src 'self' file:; base-uri 'none'; form-action 'self' file:"
@@ -153,6 +159,7 @@ def guide(repository: str = "") -> Iterator[tuple[str, str]]:
     readme = (ROOT / "README.md").read_text("utf-8")
     if repository:
         readme = readme.replace("Clone this repository", f"Clone [the repository]({repository})")
+        readme = readme.replace("git+ADDRESS", f"git+{repository}")
         year = "  year    = {2026},\n"
         readme = readme.replace(year, f"{year}  url     = {{{repository}}},\n")
     first, *sections = re.split(r"^(?=## )", readme, flags=re.M)
@@ -204,6 +211,21 @@ def output(result: Mapping[str, Any]) -> str:
 def demo(path: Path) -> str:
     """HTML of a demo: its code."""
     return rendered(f"# {path.name}\n\n```python\n{path.read_text('utf-8')}```")
+
+
+def entry_of(path: Path) -> str:
+    """The entry of a demo in the list of all: its name, its first sentence, and its picture."""
+    about = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+    first = html.escape(about.partition("\n")[0].replace("`", ""))
+    own = next((DEMOS / "gallery").glob(f"{path.stem}.*"), None)
+    image = Path(PICTURES.get(path.stem, own.name if own else ""))
+    dark, shown = f"{image.stem}-dark{image.suffix}", ""
+    if image.name:
+        shown = f'<img src="demos/gallery/{image}" alt="{first}" loading="lazy">'
+        if (DEMOS / "gallery" / dark).exists():
+            media = f'media="(prefers-color-scheme: dark)" srcset="demos/gallery/{dark}"'
+            shown = f"<picture><source {media}>{shown}</picture>"
+    return f'<li><a href="{slug(path.name)}">{path.name}</a><p>{first}</p>{shown}</li>'
 
 
 def reference() -> dict[str, str]:
@@ -269,7 +291,8 @@ def build(out: Path, course: bool = False, repository: str = "") -> None:
     finally:
         os.chdir(before)
 
-    notebooks = sorted(DEMOS.glob("*.ipynb"))
+    listed = text_of("class")  # in their order
+    notebooks = sorted(DEMOS.glob("*.ipynb"), key=lambda path: listed.find(path.name))
     demos = sorted(p for p in DEMOS.glob("*.py") if p.with_suffix(".ipynb") not in notebooks)
     demos += sorted((DEMOS / "speed").glob("*.py"))
     pages = dict(guide(repository))
@@ -306,8 +329,7 @@ def build(out: Path, course: bool = False, repository: str = "") -> None:
             "Contributing": "contributing.html",
         },
     }
-    items = [f'<li><a href="{slug(path.name)}">{path.name}</a></li>' for path in demos]
-    pages["Demos"] = f"<h1>Demos</h1><ul>{''.join(items)}</ul>"
+    pages["Demos"] = f'<h1>Demos</h1><ul class="demos">{"".join(map(entry_of, demos))}</ul>'
     addresses["Demos"] = "demos.html"
     for title, body in (pages | modules).items():
         write(out, addresses[title], title, body, groups, named)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ContextDecorator, contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
@@ -64,3 +64,14 @@ def resumed() -> Iterator[None]:
         yield
     finally:
         paused.set(before)
+
+
+@contextmanager
+def restored(nodes: Sequence[Any]) -> Iterator[None]:
+    """A block after which nodes have the data and the gradients that they had before."""
+    before = [(node.data, node.grad) for node in nodes]
+    try:
+        yield
+    finally:
+        for node, (data, grad) in zip(nodes, before, strict=True):
+            node.data, node.grad = data, grad

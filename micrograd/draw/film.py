@@ -21,6 +21,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from micrograd.core.files import FilePath, write_whole
+from micrograd.core.pause import restored
 from micrograd.derivatives import local_derivatives
 from micrograd.draw.cards import Cards, caption
 from micrograd.draw.dot import draw_dot
@@ -56,13 +57,9 @@ def backward_film(
             f"a film expects at most {MOST} nodes, got {len(order):,}: save a .html page, which "
             "folds larger graphs, or use a smaller example"
         )
-    before = [node.grad for node in order]
-    try:
+    with restored(order):
         root.backward()
         return [*_pictures(root, names, rankdir, dark)]
-    finally:
-        for node, grad in zip(order, before, strict=True):
-            node.grad = grad
 
 
 def _pictures(

@@ -15,10 +15,11 @@ from operator import add, mul, sub, truediv
 from typing import Any
 
 from micrograd.core.errors import FAILURES
+from micrograd.core.pause import restored
 from micrograd.draw.calls import computed
 from micrograd.draw.dot import draw_dot
 from micrograd.draw.foreign import as_ours
-from micrograd.draw.formulas import formula, number
+from micrograd.draw.formulas import counted, formula, number
 from micrograd.draw.graph import graph
 from micrograd.draw.records import columns
 from micrograd.draw.render import in_notebook
@@ -65,18 +66,14 @@ def worksheet(
         raise ValueError("worksheet expects at least one loss, got none: try exercise(level=1)")
     words = texts_of("pages", language, texts)
     given = as_ours([computed(loss) for loss in losses], variables(names))
-    tasks = [*map(_task, given[0], [given[1]] * len(losses))]
-    sheets = [
-        "".join(
-            f"<section><h2>{html.escape(words[key].format(n=n))}</h2>{task[part]}</section>"
-            for n, task in enumerate(tasks, 1)
-        )
-        for part, key in enumerate(("worksheet.task", "worksheet.solution"))
-    ]
-    about = f"worksheet with {len(tasks)} graph{'s' * (len(tasks) > 1)}"
-    return Page(
-        "worksheet", {}, about, 760, title, language, texts, tasks=sheets[0], solutions=sheets[1]
-    )
+    tasks = [_task(loss, given[1]) for loss in given[0]]
+    blank = solved = ""
+    for n, (task, solution) in enumerate(tasks, 1):
+        name = html.escape(words["worksheet.task"].format(n=n))
+        blank += f"<section><h2>{name}</h2>{task}</section>"
+        solved += f"<section><h2>{name}</h2>{solution}</section>"
+    about = f"worksheet with {counted(len(tasks), 'graph')}"
+    return Page("worksheet", {}, about, 760, title, language, texts, tasks=blank, solutions=solved)
 
 
 def _task(loss: Value, names: Mapping[str, object]) -> tuple[str, str]:
@@ -92,24 +89,17 @@ def _task(loss: Value, names: Mapping[str, object]) -> tuple[str, str]:
     ]
     is_told = all(box.short for box in drawn.nodes if box.operands)
     said = f'<p class="formulas">{html.escape("; ".join(lines))}</p>' if is_told else ""
-    order = topological_order(loss)
-    before = [node.grad for node in order]
-    try:
+    with restored(order := topological_order(loss)):
         for node in order:
             node.grad = 0
         loss.backward()
         pictures = draw_dot(loss, blanks=True, **look), draw_dot(loss, edges="derivatives", **look)
         for picture in pictures if is_deep else ():
             picture.attr(ranksep="0.25")
-        blank, solved = (in_notebook(each.pipe("svg", encoding="utf-8")) for each in pictures)
-    finally:
-        for node, grad in zip(order, before, strict=True):
-            node.grad = grad
-    return said + _scrolled(blank), _scrolled(solved)
-
-
-def _scrolled(picture: str) -> str:
-    return picture.replace("<div ", '<div tabindex="0" ', 1)  # on a phone, also with the keyboard
+        svgs = (each.pipe("svg", encoding="utf-8") for each in pictures)
+        # on a phone, they are also scrolled with the keyboard
+        blank, solved = (in_notebook(svg).replace("<div", '<div tabindex="0"', 1) for svg in svgs)
+    return said + blank, solved
 
 
 def exercises(level: int = 1, seed: int = 0, tasks: int = 2) -> Page:

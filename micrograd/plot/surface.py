@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
 
 from micrograd.core.node import innermost
+from micrograd.core.pause import restored
 from micrograd.draw.foreign import number_of
 from micrograd.draw.names import Names
 from micrograd.draw.variables import variables
@@ -80,11 +81,12 @@ def landscape(
     """
     parameters = Parameters(a if b is None else [a, b], "landscape").all
     words = texts_of("plot")
-    with _restored(parameters):
+    with restored(parameters):
         now = _numbers(parameters)
         if b is not None:
             label_of = Names(variables(None)).label_of
-            names = [as_label(p.label or label_of.get(p, x)) for p, x in ((a, "a"), (b, "b"))]
+            given = (getattr(p, "label", "") or label_of.get(p) for p in (a, b))
+            names = [as_label(name or x) for name, x in zip(given, "ab", strict=True)]
             directions, origin, start = np.eye(2), np.zeros(2), now
         else:
             names = [words["landscape.gradient"], words["landscape.random"]]
@@ -109,7 +111,7 @@ def landscape(
         look: Any = {"color": theme[f"class-{k % len(MARKERS)}"], "markeredgecolor": theme["ink"]}
         look |= {"marker": MARKERS[k % len(MARKERS)], "markersize": 8, "markevery": [-1]}
         ends = f"{as_label(name)}, loss {ways[name][1][-1]:.3g}"
-        tracks += ax.plot(*place.T, label=ends, linewidth=1.8, clip_on=True, **look)
+        tracks += ax.plot(*place.T, label=ends, linewidth=1.8, **look)
         ax.plot(*place[0], "o", color=theme["panel"], markeredgecolor=theme["ink"], zorder=4)
     if tracks:
         ax.legend(
@@ -127,16 +129,6 @@ def landscape(
     span = f"{np.nanmin(heights):.3g}", f"{np.nanmax(heights):.3g}"
     figure.alt = words["landscape.about"].format(names=names, span=span, ends=ends)
     return figure
-
-
-@contextmanager
-def _restored(parameters: Sequence[Any]) -> Iterator[None]:
-    before = [(p.data, p.grad) for p in parameters]
-    try:
-        yield
-    finally:
-        for p, (data, grad) in zip(parameters, before, strict=True):
-            p.data, p.grad = data, grad
 
 
 def _numbers(parameters: Sequence[Any]) -> Array:
@@ -178,7 +170,7 @@ def _way(
         raise ValueError(f"paths[{name!r}] has other parameters than the picture: {fix}")
     optimizer = copy.deepcopy(path, dict(ours))  # the parameters themselves stay the same
     visited: list[tuple[Array, float]] = []
-    with _restored(parameters):
+    with restored(parameters):
         for _ in range(steps + 1):
             try:
                 optimizer.zero_grad()
@@ -204,7 +196,7 @@ def _losses(loss: Any, parameters: Sequence[Any], rows: Array) -> Array:
         except BAD:
             return float("nan")
 
-    with _restored(parameters), no_grad(), np.errstate(all="ignore"):
+    with restored(parameters), no_grad(), np.errstate(all="ignore"):
         known = [at(row) for row in rows[:3]]
         if len(rows) > 3:
             with suppress(Exception):  # one by one shows what is wrong

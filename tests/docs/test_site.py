@@ -47,6 +47,10 @@ def test_the_first_page_has_a_live_stepping_page_and_a_live_training_page(site):
 def test_a_page_for_each_notebook_and_demo_and_module(site):
     names = {path.relative_to(site).as_posix() for path in pages(site)}
     assert {"lecture.html", "gallery.html", "circle-py.html", "search.html"} <= names
+    demos = (site / "demos.html").read_text("utf-8")
+    assert re.search(
+        r"circle.py</a><p>The circle, and how.*?<img src=\"demos/gallery/circle.png\"", demos
+    )
     assert {"reference/micrograd/engine.html", "reference/micrograd/draw/dot.html"} <= names
 
 
@@ -70,7 +74,7 @@ def test_nothing_is_loaded_from_elsewhere(site):
 
 
 ONE_OF_EACH_KIND = (
-    *("index", "gallery", "lecture", "the-tour", "search", "stages-py"),
+    *("index", "gallery", "lecture", "the-tour", "search", "demos", "stages-py"),
     *("reference/micrograd", "reference/micrograd/losses", "reference/micrograd/grade/gradebooks"),
 )
 
