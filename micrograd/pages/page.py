@@ -19,7 +19,7 @@ from micrograd.texts import texts_of
 TEXT = r"\{\{(\w+\.[\w.]*[\w*])\}\}"  # a text, or all that begin so, in a script
 SHARED = r"\{\{(head|transport|scripts)\}\}"  # a file of HTML that pages share
 # What joining takes out of a file: a comment that begins a line or ends it, an import, `export`.
-COMMENT = r"^[ ]*(?://.*|/\*[\s\S]*?\*/)\n|[ ]+// .*$"
+COMMENT = r"^[ ]*(?://.*|/\*(?:(?!\*/)[\s\S])*\*/)\n|[ ]+// .*$"
 IMPORT = r'^(?:import (?:\{(?:\s*[\w$]+\s*(?:,|(?=\})))+\s*\} from )?|@import )"(?P<path>[^"]+)";\n'
 EXPORT = r"^export (?=const|let|class|function|async)"
 OTHER = r"(?P<other>^(?:import|export)\b.*|`.*)"  # an error

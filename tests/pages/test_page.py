@@ -33,6 +33,10 @@ JOINED = {
         {"small": "/**\n * All.\n */\nlet a = 'b // c'; // it's\n  // so is `this\nlet b = 1;\n"},
         "let a = 'b // c';let b = 1;\n",
     ),
+    "code after a comment": (
+        {"small": "/** One. */ let a = 1;\nlet b = 2;\n/** Two. */\nlet c = 3;\n"},
+        "/** One. */ let a = 1;let b = 2;let c = 3;\n",
+    ),
     "strings, patterns and templates as they are": (
         {
             "small": "let a = 'b => c && d', b = /[\"`] => \\/ d/,\n"
