@@ -81,6 +81,10 @@ ONE_CALL = "    compiled.step(optimizer, xs, ys)\n"
 COMPILED = ("before", f"compiled = micrograd.compile(lambda x, t: {LOSS})\nbefore")
 CROSS = "(lambda p: -(t * p.log() + (1 - t) * (1 - p).log()))(0.5 + model(x) / 2.01)"
 ACCURACY = ("model, bar", "model, xs, ys, bar")
+TOGETHER = ("pairs = [*zip(xs, ys)]; random.shuffle(pairs); xs[:], ys[:] = zip(*pairs)\n"
+            "    loss = sum")  # fmt: skip
+HUNDRED = [(f"xs = {FOUR}\nys = [1.0, -1.0, -1.0, 1.0]", "xs, ys = moons(100, noise=0.1, seed=1)"),
+           (MODEL, "MLP(2, [4, 1], 'tanh')"), ACCURACY]  # fmt: skip
 ZEROS = ("[1.0, -1.0, -1.0, 1.0]", "[1, 0, 0, 1]")
 HINGE = "(1 + -t * model(x)).relu()"
 LINEAR = (MODEL, "MLP(3, [4, 1], activation='tanh')")
@@ -114,10 +118,10 @@ TABLE = [
         OWN_CLASSES),
     Row("overwritten", [("p.data -=", "p.data =-")], []),
     Row("overwritten", [("0.05 * p.grad", "0.05 * p.data")], []),
-    Row("unmoved", [("0.05 * p", "0.05 * 0.3 ** step * p"), ("60", "80")],
-        [("0.05 * p", "0.05 * 0.9 ** step * p")]),
     Row("one_example", [(f"loss = {SUM}", f"\n    for x, t in zip(xs, ys): loss = {LOSS}")],
         [(f"loss = {SUM}", f"x, t = xs[step % 4], ys[step % 4]\n    loss = {LOSS}")]),
+    Row("one_example", [*HUNDRED, ("in zip(xs, ys)", "in zip(xs[:4], ys)")],
+        [*HUNDRED, ("in zip(xs, ys)", "in random.sample([*zip(xs, ys)], 4)"), ("60", "100")]),
     Row("one_example", [("model, bar", "model, xs, ys, bar"), (f"loss = {SUM}", "\n    for x, t in "
          f"zip(xs, ys):\n        loss = {LOSS}")],
         [("model, bar", "model, xs, ys, bar"), (f"loss = {SUM}", "loss = 0\n    for x, t in "
@@ -130,9 +134,12 @@ TABLE = [
          "model.parameters())\n    part.backward()\n")],
         [(BACKWARD, "    (loss / 2).backward()\n")]),
     # ---- the step
+    Row("too_slow", [("0.05 * p", "0.02 * 0.3 ** step * p")],
+        [("0.05 * p", "0.05 * 0.9 ** step * p")]),
     Row("too_slow", [("0.05 * p", "1e-9 * p")], [("0.05 * p", "1e-9 * 1.5 ** step * p")]),
     Row("too_fast", [("0.05 * p", "2.0 * p")], []),
     # ---- the data
+    Row("scale", [(FOUR, "[[0, 0, 0]] * 4")], []),
     Row("scale", [(FOUR, "[[150.0, 1.0, 3.0], [160, 0, 1], [140, 2, 2], [155, 1, 1]]")], []),
     Row("scale", [(FOUR, "[[1e-4, 2e-4, 0], [3e-4, 1e-4, 0], [0, 1e-4, 1e-4], [2e-4, 0, 0]]")], []),
     Row("targets", [("ys = [1.0", "ys = [1000.0"), LINEAR, ("0.05 * p", "1e-4 * p")],
@@ -147,6 +154,9 @@ TABLE = [
           "    loss = sum")]),
     Row("shuffled", [("loss = sum", "random.shuffle(xs)\n    loss = sum"), (LOSS, CROSS), ZEROS],
         [(LOSS, CROSS), ZEROS]),
+    Row("shuffled", [("loss = sum", "random.shuffle(xs)\n    loss = sum"), ACCURACY, (
+        SUM, "sum(model(x) ** 2 for x in xs)")],
+        [("loss = sum", TOGETHER), ACCURACY, (SUM, "sum(model(x) ** 2 for x in xs)")]),
     Row("twice", [(LOSS, "binary_cross_entropy_with_logits(model(x).sigmoid(), (t + 1) / 2)"),
                   LINEAR],
         [(LOSS, "binary_cross_entropy_with_logits(model(x), (t + 1) / 2)"), LINEAR]),

@@ -44,6 +44,7 @@ FADING, FADED = 0.1, 1e-4  # how much gradients may fade from layer to layer, an
 ALIKE = 1e-6  # differences of outputs that are all the same
 FAR, NEAR = 30.0, 0.01  # root mean squares of an input; a neuron expects about 1
 SHRUNK = 0.2  # how much of their size parameters may lose under a penalty on their squares
+FEW = 5  # of so many times as many examples, a loss should see more than always the same
 COMMON = 0.9  # share of a class, if always naming it looks good
 
 
@@ -136,11 +137,9 @@ def unmoved(h: History) -> Gaps:
     """Gradients that moved nothing."""
     gaps = named(h, range(len(h.names)), h.step.grads) | {"key": "", "line": h.line}
     least = ROUNDED * max(1, abs(h.step.data[gaps["i"]]))
-    if h.step.moved or abs(gaps["grad"]) < least or h.step.reached is False:
+    if h.updates or h.step.moved or abs(gaps["grad"]) < least or h.step.reached is False:
         return None
-    if h.updates:
-        gaps["key"] = "unmoved.late"
-    elif h.rates and not any(h.rates):
+    if h.rates and not any(h.rates):
         gaps["key"] = "unmoved.rate"
     elif h.others and not h.rates:
         gaps["key"] = "unmoved.other"
@@ -205,11 +204,14 @@ def overwritten(h: History) -> Gaps:
 
 
 def one_example(h: History) -> Gaps:
-    """A loss of one and the same example in each step, of several."""
-    seen = [{tuple(xs) for xs in look.inputs.values()} for look in [*h.looks][-3:]]
-    sizes = [len(xs) for look in h.looks for xs in look.inputs.values()]
-    is_one = len(seen) == 3 and {*sizes} == {h.step.passes} == {1} and seen[0] == seen[1] == seen[2]
-    return {"n": h.examples} if is_one and h.examples > 1 else None
+    """A loss of the same example in each step, of several, or of the same few of many."""
+    seen = [sorted(zip(*look.inputs.values(), strict=False)) for look in h.looks]
+    few = len(seen[-1]) if seen else 0
+    is_same = len(seen) > 2 and few and seen[-1] == seen[-2] == seen[0] and h.step.passes == 1
+    if is_same and few == 1 < h.examples:
+        return {"n": h.examples}
+    key = "one_example.few"
+    return {"key": key, "n": h.examples, "few": few} if is_same and FEW * few < h.examples else None
 
 
 def unused(h: History) -> Gaps:
@@ -269,11 +271,14 @@ def unbounded(h: History) -> Gaps:
 
 
 def too_slow(h: History) -> Gaps:
-    """Steps that hardly move anything."""
+    """Steps that hardly move anything, from the beginning or at last."""
     slope = h.norms[-1] * norm(h.step.data)
-    is_slow = len(h.losses) >= BEGINNING and 0 < h.most < TINY and not solved(h)
-    is_slow = is_slow and slope > SLOPE * abs(h.losses[-1])
-    return {"most": h.most, "n": len(h.losses)} if is_slow else None
+    if len(h.losses) < BEGINNING or solved(h) or slope < SLOPE * abs(h.losses[-1]):
+        return None
+    most = max(norm(step.movement) / norm(step.data) for step in [*h.steps][-2:])
+    late = {} if h.most < TINY else {"key": "too_slow.late"}
+    is_slow = h.updates and most < TINY
+    return late | {"most": most, "n": len(h.losses)} if is_slow else None
 
 
 def plateau(h: History) -> Gaps:
@@ -297,7 +302,9 @@ def minimum(h: History) -> Gaps:
 
 
 def scale(h: History) -> Gaps:
-    """Inputs far from 1."""
+    """Inputs far from 1, or all 0."""
+    if len(h.looks) > 2 and h.look.inputs and not any(map(any, h.look.inputs.values())):
+        return {"key": "scale.zero"}
     columns: dict[str, list[float]] = defaultdict(list)
     for i, numbers in h.look.inputs.items():
         columns[h.names[i].removeprefix(h.row[i])] += numbers
@@ -334,7 +341,9 @@ def labels(h: History) -> Gaps:
 
 
 def shuffled(h: History) -> Gaps:
-    """The same examples and the same targets in several steps, in other pairs."""
+    """The same examples and the same targets in several steps, or in X and y, in other pairs."""
+    if h.mixed:
+        return {"n": h.examples}
     last, *before = [sorted(h.examples_in(look)) for look in reversed(h.looks)] or [[]]
     for pairs in before:
         if pairs != last and len(pairs) == len(last):
@@ -463,6 +472,7 @@ AT_ONCE = {
     leftover,
     uphill,
     unbounded,
+    shuffled,
     imbalance,
     *EFFECTS,
 }  # look back themselves

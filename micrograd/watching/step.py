@@ -158,6 +158,7 @@ class History:
     others: int = 0  # optimizers that have none
     decay: float = 0.0  # the largest weight decay of these optimizers
     hidden: list[tuple[str, Any]] = field(default_factory=list)  # in the model, not in parameters()
+    mixed: bool = False  # whether X was shuffled without y since the beginning, or y without X
     examples: int = 0  # in X, or in a variable that has the example of the loss
 
     def __post_init__(self) -> None:

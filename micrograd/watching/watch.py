@@ -106,6 +106,8 @@ class Run:
         self.findings: dict[str, Finding] = {}  # by their names in findings.py
         self._texts = texts_of("watch", language)
         self._times: Counter[str] = Counter()
+        self._given = X, y
+        self._pairs = _pairs(X, y) if self.examples else []  # shuffling both is right
         self._number = 0  # of steps so far
         self._step: Step | None = None  # the one that is going on
         self._unjudged: Step | None = None  # the last one, if it was not looked at
@@ -115,10 +117,11 @@ class Run:
         self._spent, self._begin = 0.0, perf_counter()
         self._own([] if model is None else _parameters(model))
         self.history.examples = len(self.examples[1]) if self.examples else 0
-        if is_model(model):
-            own = {*map(id, self._values)}
-            inside = found(model, "", True, _is_parameter)
-            self.history.hidden = [(name[1:], p) for name, p, _ in inside if id(p) not in own]
+        own = {*map(id, self._values)}
+        known = [model, *variables(None).values()] if not is_model(model) else [model]
+        for inside in ([*found(x, "", True, _is_parameter)] for x in known if is_model(x)):
+            if any(id(p) in own for _, p, _ in inside):
+                self.history.hidden += [(name[1:], p) for name, p, _ in inside if id(p) not in own]
 
     def _own(self, named: Sequence[tuple[str, Any]]) -> None:
         self._values = [p for _, p in named]
@@ -274,6 +277,7 @@ class Run:
         self.history.add(step)
         if not step.moved or step.number in (2, EVERY):
             self._look_around()
+        self.history.mixed |= bool(self._pairs) and _are_mixed(self._pairs, _pairs(*self._given))
         if self.examples and self._may_look():
             self._evaluate(*self.examples)
         self._tell(step, times)
@@ -391,6 +395,18 @@ def _told(name: str, gaps: dict[str, Any], texts: Mapping[str, str]) -> tuple[st
 
 def _is_parameter(thing: object) -> bool:
     return hasattr(thing, "data") and hasattr(thing, "grad") and not hasattr(thing, "__len__")
+
+
+def _pairs(X: Any, y: Any) -> list[tuple[Any, Any]]:
+    # The first examples with their classes, as they are now.
+    rows = [tuple(flat(row)) for row in plain(X)[:MOST]]
+    return sorted(zip(rows, flat(y)[:MOST], strict=False))
+
+
+def _are_mixed(before: Sequence[Any], now: Sequence[Any]) -> bool:
+    # Whether these are the same examples and the same classes, in other pairs.
+    columns = (zip(*pairs, strict=True) for pairs in (before, now))
+    return before != now and all(sorted(a) == sorted(b) for a, b in zip(*columns, strict=True))
 
 
 def _parameters(model: Any) -> list[tuple[str, Any]]:
