@@ -98,12 +98,19 @@ async function startHere() {
   state.done = (await answered({survey: editor.text})) || state.done;
   const isOwn = before.every(name => state.done.includes(name));
   if (!isOwn) {
+    state.mine = editor.text;
     editor.replace(textOf(`${chapter}.before`));
-    state.done = before;
     keep();
   }
   open(chapter);
   say(textOf(isOwn ? "started.own" : "started"));
+}
+
+// Brings back what "Start here" has replaced, also after a reload.
+function takeBack() {
+  editor.replace(state.mine);
+  delete state.mine;
+  open(state.chapter);
 }
 
 // The part of a chapter in a program: from its heading to the next one.
@@ -182,6 +189,7 @@ function controls() {
   at("run").disabled = !python.ready || running !== null;
   at("stop").disabled = running === null;
   at("start").disabled = at("reset").disabled = !python.ready || running !== null || !CHAPTERS.includes(chapter);
+  at("mine").hidden = !state.mine || chapter === FREE;
   at("solution").hidden = !finding || hints < STAGES.length || !textOf(`${chapter}.solution`);
   at("hint").disabled = !finding || hints === STAGES.length;
   at("export").disabled = running !== null;
@@ -349,6 +357,7 @@ at("solution").addEventListener("click", () => {
   results.solution(atob(textOf(`${state.chapter}.solution`)));
 });
 at("start").addEventListener("click", startHere);
+at("mine").addEventListener("click", takeBack);
 at("reset").addEventListener("click", reset);
 at("export").addEventListener("click", () => {
   if (state.chapter === FREE) download("program.py", editor.text);
