@@ -226,4 +226,8 @@ def _draw_heights(ax: Axes, plane: Plane, heights: Array) -> None:
     norm = BoundaryNorm(levels, shades.N)
     ax.contourf(*axes, heights, levels, cmap=shades, norm=norm)
     lines = ax.contour(*axes, heights, levels[1:-1], colors=theme["frame"], linewidths=0.7)
-    ax.clabel(lines, fmt=lambda x: f"{x:.2g}", fontsize="small", colors=theme["faint"])
+    ax.clabel(lines, fmt=_short, fontsize="small", colors=theme["faint"])
+
+
+def _short(x: float) -> str:
+    return f"{float(f'{x:.2g}'):g}"  # 120 instead of 1.2e+02
