@@ -22,7 +22,7 @@ def test_a_right_training_is_left_in_peace(name, tmp_path, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", RIGHT)
 def test_with_other_random_numbers_too(name, seed, tmp_path, capsys):
     run_of(edited(RIGHT[name], 100 + seed), tmp_path / "loop.py")
