@@ -257,10 +257,10 @@ def _mistake_behind_zeros(row: Row, program: str, graded: GradedClass) -> str:
     """The rule that explains why no gradient reaches the operands."""
     alone = f"{row.expression}; f = "
     names = root_of(row.expression), leaves_of(row.expression)[0]
-    own, leaf = (_code(graded.tried(None, f"{alone}{name}._backward"))[0] for name in names)
+    (own, used), (leaf, _) = (_code(graded.tried(None, f"{alone}{x}._backward")) for x in names)
     by_hand = _after(program, graded, {root_of(program): 1.0}, f"{root_of(program)}._backward()")
     is_zero = not any(by_hand.get(x) for x in leaves_of(program))
-    if own and leaf and own != leaf and is_zero:  # it has a function, which adds 0
+    if own != leaf and "grad" in used and is_zero:  # it has a function, which adds 0
         return "derivative"
     if row.operation not in CORE:
         return "closure"

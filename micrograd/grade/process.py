@@ -243,11 +243,12 @@ def _module(path: Path, written: Sequence[str]) -> Iterator[ModuleType]:
     top = package.partition(".")[0]
     sys.path[:0] = map(str, dict.fromkeys((path.parent, path.parent.parent, root)))
     ours = {x: sys.modules.pop(x) for x in [*sys.modules] if x.partition(".")[0] == top}
-    if package == "graded":
+    with suppress(BaseException):  # what an __init__.py raises is not about the class
+        if package != "graded":
+            importlib.import_module(package)
+    if package not in sys.modules:
         parent = sys.modules[package] = ModuleType(package)  # for `from .helpers import x`
         parent.__path__ = [str(path.parent)]
-    else:
-        importlib.import_module(package)
     names = [f"{package}.{path.stem}", *(Path(file).stem for file in written)]
     module = ModuleType(names[0])
     module.__package__, module.__file__ = package, str(path)
