@@ -55,10 +55,8 @@ export function showSlope({state, hidden, isComplete, nudge}) {
   const {left, right, top, bottom} = BOX;
   const text = (className, x, y, content, anchor = "start") =>
     make("text", {class: className, x, y, "text-anchor": anchor}, content);
-  const names = [
-    text("name", left - 6, top - 8, inShort(result), "end"),
-    text("name", right, bottom + 16, inShort(leaf), "end"),
-  ];
+  const nameOfResult = text("name", left - 6, top + 6, inShort(result), "end");
+  const names = [nameOfResult, text("name", right, bottom + 16, inShort(leaf), "end")];
   plot.replaceChildren(make("path", {class: "axis", d: `M${left} ${top}V${bottom}H${right}`}), ...names);
   if (!isKnown) plot.append(text("word", (left + right) / 2, (top + bottom) / 2, filled(about, said), "middle"));
   if (!isKnown || !Number.isFinite(y)) return;
@@ -72,6 +70,7 @@ export function showSlope({state, hidden, isComplete, nudge}) {
   const across = at => round(left + ((at - x + reach) / (2 * reach)) * (right - left));
   const height = at => bottom - ((at - low + room) / (high - low + 2 * room)) * (bottom - top);
   const up = at => round(Math.max(-9999, Math.min(9999, height(at)))) || 0; // also of a tangent that is nearly upright
+  if (up(y) < top + 20) nameOfResult.setAttribute("y", `${bottom - 4}`); // the number of now is at the top
   const line = (className, ...places) =>
     make("path", {class: className, d: `M${places.map(([a, b]) => `${across(a)} ${up(b)}`).join("L")}`});
   const dot = (className, a, b, r = 4) => make("circle", {class: className, cx: across(a), cy: up(b), r});
