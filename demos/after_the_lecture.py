@@ -124,7 +124,7 @@ print(len(parameters))
 # linear layer has $10 \cdot (36 + 1) = 370$. Together 410.
 
 # %% [markdown]
-# The whole network is a few loops. There is no new operation in it, and so no new derivative.
+# The whole network is a few loops. It needs no new operation, and so no new derivative.
 
 
 # %%
@@ -258,7 +258,7 @@ print("w", round(abs(w.grad), 3), "b", round(abs(b.grad), 6))
 # gradient of $w$ is nearly 0, too: its scale is taken away, all but the small $\epsilon$.
 
 # %% [markdown]
-# To predict a single example there is no batch. What should take the place of $\mu$ and $\sigma^2$?
+# A single example is not a batch. Which numbers should be used for $\mu$ and $\sigma^2$ then?
 
 # %%
 running_mean, running_variance = 0.0, 1.0

@@ -20,6 +20,7 @@ from operator import index
 from typing import Any
 
 from micrograd.core.arithmetic import Number
+from micrograd.core.pause import restored, watchers
 from micrograd.core.shapes import Numbers, check_no_nan, fix_of, plain, shape_of
 from micrograd.engine import Value, topological_order
 from micrograd.module import Module
@@ -123,7 +124,8 @@ def fit(
     single = _Single(loss, examples, optimizer)
     means: list[float] = []
     lrs: list[float] = []  # the learning rates of a stretch
-    starts = [p.data for p in getattr(optimizer, "parameters", ())]
+    parameters = getattr(optimizer, "parameters", ())  # an object of the user's may have none
+    starts = [p.data for p in parameters]
     begin, bar, most = time.monotonic(), None, 1
     try:
         while len(means) < steps:
@@ -159,24 +161,25 @@ def fit(
     finally:
         if bar:
             bar.close()
-    if trouble := _trouble(single, starts, means):
+    first = batches(0, 1)[0] if batches else None  # the examples of the first step
+    if trouble := _trouble(single, [] if schedule else starts, means, first):
         warnings.warn(trouble, stacklevel=2)
     return means
 
 
-def _trouble(single: _Single, starts: Sequence[Number], means: list[float]) -> str:
+def _trouble(single: _Single, starts: Sequence[Number], means: list[float], batch: Any) -> str:
     # What the losses of a run show, if it did not learn.
     first, last = (means[0], means[-1]) if len(means) >= ENOUGH else (0.0, 0.0)
-    optimizer = single.optimizer
+    parameters = getattr(single.optimizer, "parameters", ())
     if last > WORSE * abs(first) > 0:
-        lower = _at_a_tenth(single, starts)
+        lower = _at_a_tenth(single, starts, batch)
         return f"the loss rose from {first:.4g} to {last:.4g}: lower the learning rate{lower}"
-    if last <= LITTLE * first or not all(isinstance(p, Value) for p in optimizer.parameters):
+    if last <= LITTLE * first or not parameters or not isinstance(parameters[0], Value):
         return ""
     from micrograd.watching.watch import look_after  # imports drawing, which few runs need
 
     function = single.loss.function if single.is_compiled else single.loss
-    reason = look_after(function, single.examples, optimizer.parameters, means)
+    reason = look_after(function, single.examples, parameters, means)
     is_still = max(means) - min(means) <= STILL * abs(first)
     if not reason and is_still and first:
         reason = "raise the learning rate, or put micrograd.watch around a loop of your own"
@@ -184,24 +187,22 @@ def _trouble(single: _Single, starts: Sequence[Number], means: list[float]) -> s
     return f"the loss {went} {len(means)} steps: {reason}" if reason else ""
 
 
-def _at_a_tenth(single: _Single, starts: Sequence[Number]) -> str:
-    # What the first steps come to at a tenth of the rate; afterwards all is as it was.
+def _at_a_tenth(single: _Single, starts: Sequence[Number], batch: Any) -> str:
+    # What steps with the first batch come to at a tenth of the rate; then all is as it was.
     optimizer = single.optimizer
-    if type(optimizer).__module__ != Optimizer.__module__:  # a user's own may take anything
+    is_ours = type(optimizer).__module__ == Optimizer.__module__  # another may take anything
+    if not (is_ours and starts) or watchers:  # a loop that is watched must not see these steps
         return ""
     settings = {name: getattr(optimizer, name) for name in optimizer._settings}
     trial = type(optimizer)(optimizer.parameters, **settings | {"lr": optimizer.lr / 10})
-    kept = [(p.data, p.grad) for p in optimizer.parameters]
-    try:
+    step = _Single(single.loss, single.examples, trial)
+    with restored(optimizer.parameters):
         for p, start in zip(optimizer.parameters, starts, strict=True):
             p.data = start
-        step = _Single(single.loss, single.examples, trial)
-        losses = [step(None) for _ in range(ENOUGH + 1)]
-    except (ArithmeticError, ValueError):  # a tenth is too much, too
-        return ""
-    finally:
-        for p, (data, grad) in zip(optimizer.parameters, kept, strict=True):
-            p.data, p.grad = data, grad
+        try:
+            losses = [step(batch) for _ in range(ENOUGH + 1)]
+        except (ArithmeticError, ValueError):  # a tenth is too much, too
+            return ""
     return f"; with a tenth of it, {ENOUGH} steps from the same start lead to {losses[-1]:.4g}"
 
 

@@ -1,4 +1,4 @@
-"""`no_grad`, which pauses the recording of operations; which derivatives run; and who watches."""
+"""`no_grad`, which pauses recording; which derivatives run; who watches; and `restored`."""
 
 from __future__ import annotations
 

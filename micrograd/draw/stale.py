@@ -24,7 +24,7 @@ from micrograd.core.node import innermost
 from micrograd.derivatives import again, contributions, is_own_operation
 from micrograd.engine import Value
 
-MOST = 2000  # Values: a tenth of a second
+MOST = 2000  # Values: about 30 ms
 
 
 def now_of(values: Sequence[Value]) -> dict[Value, Number]:

@@ -32,6 +32,8 @@ ALIASES = {  # names that learners use instead of the lecture's
 WALKS = re.compile(r"back|grad|prop", re.IGNORECASE)  # in the name of what computes all gradients
 LONGEST = 300  # characters of any text
 STEP = 1e-4  # for central differences: their error is about STEP^2 = 1e-8, rounding adds 1e-12
+# What a class may raise. In a process of its own, that is all: Ctrl-C does not reach it.
+caught: list[type[BaseException]] = [Exception, SystemExit]
 HERE = str(Path(__file__).parent)
 PATHS = sysconfig.get_paths()
 LIBRARIES = tuple({PATHS[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")})
@@ -104,7 +106,7 @@ class GradedClass:
         self.made: Callable[[Any], Any] = kind
         self.added: list[str] = []
         self.walk, self.starts_with_none = "backward", False
-        with suppress(BaseException):
+        with suppress(*caught):
             if "requires_grad" in inspect.signature(kind).parameters:
                 self.made = partial(kind, requires_grad=True)  # as PyTorch keeps gradients
             one = self.made(2.5)
@@ -132,7 +134,7 @@ class GradedClass:
     def _reaches(self, walk: str) -> bool:
         # Whether this method changes the gradient of an operand.
         a = self.made(3.0)
-        with suppress(BaseException):
+        with suppress(*caught):
             getattr(a + a, walk)()
         return bool(a.grad)
 
@@ -176,7 +178,7 @@ class GradedClass:
         """
         try:
             made = self.run(program, backward)
-        except BaseException as error:
+        except tuple(caught) as error:
             raise RaisedError(error) from None
         tables: dict[str, dict[str, float]] = {"data": {}, "grad": {}}
         for name, v in made.items():
@@ -194,7 +196,7 @@ class GradedClass:
             # np.zeros_like(2.0) is an array without dimensions: it counts as a number.
             is_number = isinstance(x, numbers.Real) or getattr(x, "ndim", None) == 0
             number = float(x) if is_number else math.nan
-        except BaseException as error:
+        except tuple(caught) as error:
             raise RaisedError(error) from None
         if x is self:
             what = f"{name} is a {type(v).__name__}, {shown(v, 40)}, without .{word}"
@@ -222,7 +224,7 @@ class GradedClass:
 
     def tried(self, default: Any, program: str) -> Any:
         """What the last step of a program names, or the default if the class raises an error."""
-        with suppress(BaseException):
+        with suppress(*caught):
             return [*self.run(program).values()][-1]
         return default
 
@@ -235,7 +237,7 @@ class GradedClass:
         sys.setprofile(lambda frame, event, argument: events.append(event))
         try:
             getattr(root, self.walk)()
-        except BaseException as error:
+        except tuple(caught) as error:
             raise RaisedError(error) from None
         finally:
             sys.setprofile(None)
@@ -280,7 +282,7 @@ def is_ours(kind: object) -> bool:
 
 def operands(v: Any) -> int:
     """The number of operands in an instance's _prev, 0 if it has none."""
-    with suppress(BaseException):
+    with suppress(*caught):
         return len(v._prev)  # len, not a truth test: it may be an array
     return 0
 
@@ -307,5 +309,5 @@ def shown(x: object, most: int) -> str:
     """The text of an object, cut to `most` characters."""
     try:
         return printable(re.sub(r" at 0x[0-9a-fA-F]+>", ">", str(x))[:most])
-    except BaseException:  # from a broken __repr__
+    except Exception:  # from a broken __repr__
         return "an object that cannot be printed"

@@ -34,7 +34,14 @@ from types import ModuleType
 
 from micrograd.core.files import FilePath
 from micrograd.grade.checking import checks_of
-from micrograd.grade.graded_class import BrokenRule, GradedClass, RaisedError, is_ours, printable
+from micrograd.grade.graded_class import (
+    BrokenRule,
+    GradedClass,
+    RaisedError,
+    caught,
+    is_ours,
+    printable,
+)
 from micrograd.grade.programs import Check, plan
 from micrograd.grade.report import Report
 
@@ -143,6 +150,7 @@ def main(file: str, class_name: str, seconds: str) -> None:
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
     process = os.getpid()
+    caught.append(BaseException)
     with suppress(ImportError):  # Windows has no such module
         import resource as r
 
@@ -376,7 +384,7 @@ def needed_for(name: str, statements: Sequence[Statement]) -> list[Statement]:
 
 
 def _trains(node: ast.stmt) -> bool:
-    """Whether a statement is a loop that trains: what it leaves behind is no definition."""
+    """Whether a statement is a loop that trains, which defines nothing."""
     return isinstance(node, (ast.For, ast.While)) and ".backward(" in ast.unparse(node)
 
 

@@ -1,7 +1,7 @@
 """A page to print: graphs whose numbers are worked out by hand, and their solutions.
 
->>> worksheet(exercise(level=1), exercise(level=2)).save("sheet.html")
-'sheet.html'
+>>> worksheet(exercise(level=1), exercise(level=2))
+<worksheet with 2 graphs: .show() opens it, .save('page.html') writes it>
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def worksheet(
 
     Raises:
         TypeError: a loss is not a Value.
-        ValueError: there is no loss.
+        ValueError: no loss is given.
 
     >>> a, b = Value(2.0), Value(-3.0)
     >>> worksheet(a * b + a)

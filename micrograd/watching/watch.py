@@ -25,6 +25,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, suppress
+from functools import partial
 from numbers import Real
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -34,7 +35,7 @@ from tqdm import tqdm
 from micrograd.core.errors import described
 from micrograd.core.files import FilePath
 from micrograd.core.pause import no_grad, watchers
-from micrograd.core.shapes import flat, plain, shape_of
+from micrograd.core.shapes import flat, plain
 from micrograd.draw.calls import OTHERS
 from micrograd.draw.names import found, is_model
 from micrograd.draw.variables import variables
@@ -42,7 +43,15 @@ from micrograd.engine import Value, topological_order
 from micrograd.nn import accuracy
 from micrograd.optim import Optimizer, Parameters
 from micrograd.texts import texts_of
-from micrograd.watching.findings import AFTERWARDS, AT_ONCE, CAUSES, EFFECTS, TIMES
+from micrograd.watching.findings import (
+    AFTERWARDS,
+    AT_ONCE,
+    CAUSES,
+    EFFECTS,
+    TIMES,
+    solved,
+    stays,
+)
 from micrograd.watching.step import History, Look, Step
 
 SHARE = 0.01  # of the time of a loop, for looking at graphs and for the accuracy
@@ -111,6 +120,7 @@ class Run:
         self._number = 0  # of steps so far
         self._step: Step | None = None  # the one that is going on
         self._unjudged: Step | None = None  # the last one, if it was not looked at
+        self._again: Callable[..., Look] | None = None  # runs a compiled function eagerly
         self._was_whole = False  # a compiled function did a step since the loop went round
         self._failed = ""  # the operation that raised an error
         self._root: Callable[[], object] = lambda: None  # of the last backward pass
@@ -203,28 +213,46 @@ class Run:
         self._spent += perf_counter() - start
 
     def stepped(self, loss: float, function: Any, examples: Sequence[Any]) -> None:
-        """A compiled function did a whole step; with an eager look at some of its examples."""
+        """A compiled function did a whole step. It may be faster than a list of all numbers.
+
+        So these are listed for the steps that are judged, and some examples are run eagerly for the
+        first step, at the end if the loss has hardly fallen, and else if there is time for it.
+        """
         if not self._values:
             self._own(_in_graph(_look(function, examples, 0, {}).leaves))
-        now, self._step = self._numbers(), None
-        step = self._opened(self._last)
-        step.before, step.grads, step.passes, step.loss = [0.0] * len(now[1]), now[1], 1, loss
-        if self._looking:
-            start = perf_counter()
-            with suppress(ArithmeticError, ValueError):  # eagerly, log(0) is an error
-                step.look = _look(function, examples, step.number, self._index)
+        self._was_whole, self._step = True, None
+        self._again = partial(_look, function, examples)
+        every = EVERY if self._number < 10 * EVERY else 10 * EVERY
+        due = [n <= FIRST or n % every == 0 for n in (self._number + 1, self._number + 2)]
+        now = self._numbers() if any(due) else self._last
+        if due[0]:
+            step = self._opened(self._last)
+            step.before, step.grads, step.passes, step.loss = [0.0] * len(now[1]), now[1], 1, loss
+            if step.number == 1 or self._may_look():
+                step.look = self._look_again()
+            self._close(step, now)
+        else:
+            self._number, self._last = self._number + 1, now
+            self.history.losses.append(loss)
+
+    def _look_again(self) -> Look | None:
+        start = perf_counter()
+        try:
+            return self._again(self._number, self._index) if self._again else None
+        except (ArithmeticError, ValueError):  # eagerly, log(0) is an error
+            return None
+        finally:
             self._spent += perf_counter() - start
-        self._close(step, now)
-        self._was_whole = True
 
     def turn(self) -> None:
         """The loop went round; without a movement, gradients may be collected over several turns.
 
         Without a backward pass, or if gradients were thrown away, the step is over as well.
         """
-        self._failed, now, was_whole, self._was_whole = "", self._numbers(), self._was_whole, False
+        was_whole, self._was_whole, self._failed = self._was_whole, False, ""
         if was_whole and not self._step:
             return
+        now = self._numbers()
         self._step = step = self._step or self._opened(self._last)
         step.turns += 1
         step.left = now[1]
@@ -244,6 +272,9 @@ class Run:
             self._close(step, self._numbers(), times=max(1, step.turns))
         if self.examples:
             self._evaluate(*self.examples)
+        if self._again and stays(self.history) and (look := self._look_again()):
+            self.history.looks.append(look)
+            self._tell(self.history.step)
         if self._unjudged:
             self._judge(self._unjudged)
         elif self.examples and self.history.steps:  # with this accuracy
@@ -277,7 +308,8 @@ class Run:
         self.history.add(step)
         if not step.moved or step.number in (2, EVERY):
             self._look_around()
-        self.history.mixed |= bool(self._pairs) and _are_mixed(self._pairs, _pairs(*self._given))
+        if self._pairs and step.number in (2, FIRST, EVERY):
+            self.history.mixed |= _are_mixed(self._pairs, _pairs(*self._given))
         if self.examples and self._may_look():
             self._evaluate(*self.examples)
         self._tell(step, times)
@@ -369,7 +401,7 @@ def look_after(
         with suppress(ArithmeticError, ValueError):
             look = _look(function, examples, start, index)
             history.add(Step(len(losses), data, grads, grads, data, grads, look=look))
-    for finding in AFTERWARDS if history.looks else ():
+    for finding in AFTERWARDS if history.looks and not solved(history) else ():
         if gaps := finding(history):
             return ": ".join(_told(finding.__name__, gaps, texts_of("watch", "en")))
     return ""
@@ -379,9 +411,10 @@ def _look(
     function: Callable[..., Any], examples: Sequence[Any], start: int, index: dict[Any, int]
 ) -> Look:
     # At the graph of the sum over at most SOME examples, evenly spaced.
-    n = max((len(some) for some in examples if shape_of(some)), default=1)
+    are_several = [getattr(some, "shape", None) != () for some in examples]  # not one for all
+    n = max((len(some) for some, are in zip(examples, are_several, strict=True) if are), default=1)
     skip = -(-n // SOME)
-    rows = ([some[i] if shape_of(some) else some for some in examples]
+    rows = ([some[i] if are else some for some, are in zip(examples, are_several, strict=True)]
             for i in range(start % skip, n, skip))  # fmt: skip
     return Look(topological_order(sum(function(*map(plain, row)) for row in rows)), index)
 
@@ -399,8 +432,8 @@ def _is_parameter(thing: object) -> bool:
 
 def _pairs(X: Any, y: Any) -> list[tuple[Any, Any]]:
     # The first examples with their classes, as they are now.
-    rows = [tuple(flat(row)) for row in plain(X)[:MOST]]
-    return sorted(zip(rows, flat(y)[:MOST], strict=False))
+    rows = [repr(flat(row)) for row in plain(X)[:MOST]]  # texts can be sorted, whatever is in X
+    return sorted(zip(rows, map(repr, flat(y)[:MOST]), strict=False))
 
 
 def _are_mixed(before: Sequence[Any], now: Sequence[Any]) -> bool:

@@ -329,6 +329,18 @@ def test_a_run_that_does_not_learn_ends_with_a_warning(executor):
         fit(loss, X, Y, SGD(model.parameters(), lr=1e-3), steps=80)
 
 
+def test_an_optimizer_of_ones_own_needs_no_parameters():
+    w = Value(1.0)
+
+    class Still:
+        def zero_grad(self):
+            w.grad = 0
+
+        step = zero_grad
+
+    assert fit(lambda x: (w * x - 3.0) ** 2, [1.0], None, Still(), steps=25) == [4.0] * 25
+
+
 def test_an_eager_loss_needs_the_standard_library_alone():
     code = (
         "import sys\n"

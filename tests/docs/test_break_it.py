@@ -107,6 +107,7 @@ def test_on_a_terminal_enter_shows_the_answer(demo, monkeypatch, capsys):
     assert "self.grad += out.grad" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_out_is_a_folder_of_pictures(tmp_path):
     process = run(tmp_path, "--out", "new/pictures")
     assert process.returncode == 0, process.stderr

@@ -235,6 +235,7 @@ def backward_in_numpy(model):
     return backward
 
 
+@pytest.mark.slow
 def test_gradients_of_the_digits_are_those_of_arrays(digits):
     (X, y), _ = digits.images()
     expected = digits.classifier()

@@ -31,7 +31,11 @@ def elsewhere(tmp_path):
     os.chdir(before)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(x, marks=[pytest.mark.slow] * (x.stem == "gallery")) for x in PAGES],
+    ids=lambda page: page.stem,
+)
 def test_examples_print_what_they_say(elsewhere, page):
     assert doctest.testfile(str(page), module_relative=False).failed == 0
     if page != README:

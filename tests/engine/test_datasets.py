@@ -290,6 +290,7 @@ def test_drawn_digits_differ_from_each_other_more_than_from_themselves():
     assert all(of[tuple(x)] == k for x, k in zip(clean, labels, strict=True))
 
 
+@pytest.mark.slow
 def test_digits_are_those_of_scikit_learn():
     X, y = datasets.digits()
     assert X.shape == (1797, 64)

@@ -13,14 +13,8 @@ from wrong_engines import RIGHT, class_of, edited
 WRONG = edited((".grad +=", ".grad ="))
 
 
-@pytest.mark.parametrize(
-    ("engine", "code"),
-    [
-        (WRONG, 1),
-        pytest.param(RIGHT, 0, marks=pytest.mark.slow),
-        pytest.param(None, 4, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("engine", "code"), [(WRONG, 1), (RIGHT, 0), (None, 4)])
 def test_pytest_runs_each_check(engine, code, tmp_path):
     if engine is not None:
         (tmp_path / "my_engine.py").write_text(engine, encoding="utf-8")

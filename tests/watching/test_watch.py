@@ -12,7 +12,7 @@ from micrograd.__main__ import main
 from micrograd.core.pause import watchers
 
 
-@pytest.mark.parametrize("name", thinned(RIGHT, 4))
+@pytest.mark.parametrize("name", thinned(RIGHT, 6))
 def test_a_right_training_is_left_in_peace(name, tmp_path, capsys):
     run = run_of(edited(RIGHT[name]), tmp_path / "loop.py")
     losses = [-loss if name == "a maximum" else loss for loss in run.history.losses]
