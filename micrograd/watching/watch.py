@@ -50,6 +50,7 @@ from micrograd.watching.findings import (
     EFFECTS,
     TIMES,
     solved,
+    stalled,
     stays,
 )
 from micrograd.watching.step import History, Look, Step
@@ -229,16 +230,17 @@ class Run:
             step = self._opened(self._last)
             step.before, step.grads, step.passes, step.loss = [0.0] * len(now[1]), now[1], 1, loss
             if step.number == 1 or self._may_look():
-                step.look = self._look_again()
+                step.look = self._look_again(step.number)
             self._close(step, now)
         else:
             self._number, self._last = self._number + 1, now
             self.history.losses.append(loss)
 
-    def _look_again(self) -> Look | None:
+    def _look_again(self, first: int) -> Look | None:
+        # At the graph of some examples, from this one on.
         start = perf_counter()
         try:
-            return self._again(self._number, self._index) if self._again else None
+            return self._again(first, self._index) if self._again else None
         except (ArithmeticError, ValueError):  # eagerly, log(0) is an error
             return None
         finally:
@@ -272,8 +274,10 @@ class Run:
             self._close(step, self._numbers(), times=max(1, step.turns))
         if self.examples:
             self._evaluate(*self.examples)
-        if self._again and stays(self.history) and (look := self._look_again()):
-            self.history.looks.append(look)
+        if self._again and (stays(self.history) or stalled(self.history)):  # with today's graphs
+            looks = [look for start in range(3) if (look := self._look_again(start))]
+            self.history.looks.clear()
+            self.history.looks.extend(looks)
             self._tell(self.history.step)
         if self._unjudged:
             self._judge(self._unjudged)

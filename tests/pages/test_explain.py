@@ -646,8 +646,8 @@ def test_print_shows_all_steps_without_controls(shown):
         assert page.locator("#transcript li").count() == 13
         assert page.locator("#transcript li").nth(1).is_visible()
         page.set_viewport_size({"width": 700, "height": 990})  # paper: the result is on it
-        result = page.locator("#graph .result").bounding_box()
-        assert result["x"] + result["width"] < 700
+        right = "document.querySelector('#graph .result')?.getBoundingClientRect().right"
+        until(page, f"0 < {right} && {right} < 700")
         assert cards(page)["w₁"] == ["−3", "1"]
         page.emulate_media(media="screen")
         page.evaluate("dispatchEvent(new Event('afterprint'))")
