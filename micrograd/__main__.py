@@ -32,6 +32,7 @@ from typing import Any
 from micrograd.core.files import ending_of, write_whole
 from micrograd.derivatives import GradientError, check_gradients
 from micrograd.engine import Value
+from micrograd.texts import FOLDER, faults, speaking
 
 METHODS = "exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu", "maximum", "minimum"
 FUNCTIONS: dict[str, Callable[..., Any]] = {f: getattr(Value, f) for f in METHODS} | {"abs": abs}
@@ -194,7 +195,9 @@ def grade(options: argparse.Namespace) -> int:
     else:
         print(report.text(options.hints))
         if options.points:
-            print(f"Points: {report.points(table):.4g} of {sum(table.values()):.4g}.")
+            from micrograd.grade.report import points_of
+
+            print(points_of(report.points(table), table))
     return report.exit_code
 
 
@@ -238,10 +241,10 @@ def start(options: argparse.Namespace) -> int:
     Both are for `micrograd grade`: my_engine.py as the file, points.csv with --points.
     """
     from micrograd.grade.points import default_points
+    from micrograd.grade.programs import skeleton
 
     path = Path(options.file)
-    skeleton = _text_of_grade("skeleton").replace("my_engine.py", path.name)
-    texts = {"py": skeleton, "csv": default_points()}
+    texts = {"py": skeleton(path.name), "csv": default_points()}
     kind = ending_of(path, [*texts])
     with path.open("x", encoding="utf-8", newline="") as file:  # an error if it exists
         file.write(texts[kind])
@@ -358,19 +361,19 @@ def _demos() -> Path:
 
 
 def texts(options: argparse.Namespace) -> int:
-    """Lists the English texts that a file of another language lacks; without a file, all texts.
+    """Lists what a file of another language lacks or has wrong; without a file, all English texts.
 
     Examples:
       python -m micrograd texts > de.toml
       python -m micrograd texts de.toml
 
-    explain(y, texts="de.toml", language="de") shows them; what the file lacks is English.
+    explain(y, texts="de.toml", language="de") shows them; what the file lacks is English. The exit
+    code is 1 if the list is not empty.
     """
-    from micrograd.texts import FOLDER, lacking
-
-    whole = (FOLDER / "en.toml").read_text(encoding="utf-8")
-    print("\n".join(lacking(options.file)) if options.file else whole.strip())
-    return 0
+    found = [*faults(Path(options.file))] if options.file else []
+    whole = (FOLDER / "en.toml").read_text(encoding="utf-8").strip()
+    print("\n".join(found) if options.file else whole)
+    return int(bool(found))
 
 
 def _evaluated(options: argparse.Namespace) -> tuple[Value, dict[str, Value]]:
@@ -420,7 +423,8 @@ def _run(given: list[str]) -> int:
     if len(given) > 1 and re.match(r"-(?!h$|o$|-|$)", given[1]):
         given[1] = f" {given[1]}"
     options = _parser().parse_args(given)
-    return int(options.command(options))
+    with speaking(options.language):
+        return int(options.command(options))
 
 
 LOOKS: dict[str, Any] = {"formatter_class": argparse.RawDescriptionHelpFormatter}
@@ -436,6 +440,7 @@ def _parser() -> argparse.ArgumentParser:
         texts |= {"help": about.partition("\n")[0], "description": about}
         added = commands.add_parser(function.__name__, **texts, **LOOKS)
         added.set_defaults(command=function)
+        added.add_argument("--language", metavar="NAME", help="language of the texts, such as de")
         return added.add_argument
 
     drawn, derived, played = command(draw), command(derive), command(play)
@@ -464,7 +469,6 @@ def _parser() -> argparse.ArgumentParser:
     option("file", help="a name that ends in .py (the skeleton) or .csv (points)")
     option = command(course, prog="micrograd course")
     option("-o", "--out", default="course.html", help="file name of the page")
-    option("--language", default="en", help="the language of the texts (default: en)")
     option("--texts", metavar="FILE", help="texts of your own; see micrograd texts")
     option("--tasks", metavar="FOLDER", help="a folder with chapters of your own")
     archives = "the folder of the npm packages, as .tgz; npm fetches into it those that it lacks"

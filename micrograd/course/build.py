@@ -26,7 +26,8 @@ from zipfile import ZipFile
 from micrograd.core.files import FilePath, write_whole
 from micrograd.course.answers import ANSWERS, edited
 from micrograd.pages.page import as_json, html_page
-from micrograd.texts import texts_of
+from micrograd.texts import language as spoken_language
+from micrograd.texts import spoken, spoken_now, texts_of
 
 PARTS = Path(__file__).resolve().parent
 CACHE = Path.home() / ".cache" / "micrograd-course"
@@ -122,9 +123,7 @@ def checked(archive: bytes, integrity: str, what: str) -> bytes:
     return archive
 
 
-def zipped(
-    tasks: FilePath | None = None, language: str = "en", own: FilePath | None = None
-) -> bytes:
+def zipped(tasks: FilePath | None = None) -> bytes:
     """An archive of what Python imports in the page: two packages, and a teacher's chapters."""
     archive = BytesIO()
     with ZipFile(archive, "w") as opened:
@@ -136,10 +135,15 @@ def zipped(
             (folder,) = map(Path, package.__path__)
             for path in sorted(folder.rglob("*")):
                 inside = path.relative_to(folder.parent)
-                if path.is_file() and not {"__pycache__", "demos"} & {*inside.parts}:
+                is_spoken = path.suffix != ".toml" or path.stem in (
+                    "en",
+                    spoken_language(),
+                    "rules",
+                )
+                if path.is_file() and is_spoken and not {"__pycache__", "demos"} & {*inside.parts}:
                     opened.writestr(inside.as_posix(), path.read_bytes())
-        name = f"micrograd/texts/{language}.toml"  # for the pages and rules that are shown later
-        if own and name not in opened.namelist():
+        _, own = spoken_now()  # for the pages and rules that are shown later
+        if own and (name := f"micrograd/texts/{spoken_language()}.toml") not in opened.namelist():
             opened.writestr(name, Path(own).read_bytes())
     return archive.getvalue()
 
@@ -160,18 +164,19 @@ def compiled(files: dict[str, bytes]) -> dict[str, bytes]:
         return {name: Path(folder, name).read_bytes() for name in files}
 
 
+@spoken
 def course(
     cache: FilePath = CACHE,
-    language: str = "en",
-    own: FilePath | None = None,
+    language: str | None = None,
+    texts: FilePath | None = None,
     tasks: FilePath | None = None,
 ) -> str:
     """The page as text.
 
     Args:
         cache: the folder with the archives of the npm packages; those that it lacks are fetched.
-        language: that of the texts.
-        own: a file of texts.
+        language: that of the page, as in `explain`.
+        texts: a TOML file of your own, as in `explain`.
         tasks: the folder around the chapters of a teacher's own.
     """
     packages = {name: fetched(name, cache) for name in PACKAGES}
@@ -179,19 +184,17 @@ def course(
     lock = json.loads(packages["pyodide"]["pyodide-lock.json"])
     lock["packages"] = {}  # all that is installed is in the page
     files["pyodide-lock.json"] = json.dumps(lock).encode()
-    files = compiled(files | {"course.zip": zipped(tasks, language, own)})
-    editor, table = packages["codemirror"], texts_of("course", language, own)
+    files = compiled(files | {"course.zip": zipped(tasks)})
+    editor, table = packages["codemirror"], texts_of("course")
     return html_page(
         "course",
         "course",
         folder=PARTS,
         policy=POLICY,
         made_of=html.escape(made_of()),
-        language=language,
-        texts=own,
         title=html.escape(table["title"]),
         noscript=html.escape(table["noscript"]),
-        words=as_json(table | {"language": language} | solutions(table, tasks)),
+        words=as_json(table | {"language": spoken_language()} | solutions(table, tasks)),
         files="\n".join(map(packed, files, files.values())),
         worker=(PARTS / "worker.js").read_text(encoding="utf-8"),
         editor_css=editor["lib/codemirror.css"].decode(),

@@ -9,7 +9,6 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from micrograd.course.tasks import language
 from micrograd.draw import draw_dot, draw_network
 from micrograd.engine import Value
 from micrograd.nn import MLP
@@ -31,7 +30,7 @@ def _own(chapter: str) -> Pictures:
 def _steps(root: Value, names: dict[str, Value], **options: Any) -> Any:
     from micrograd.pages.explain import explain
 
-    return explain(root, names=names, language=language(), **options)
+    return explain(root, names=names, **options)
 
 
 def _slope() -> Pictures:
@@ -110,7 +109,7 @@ def _network() -> Pictures:
 def _boundary() -> Pictures:
     from micrograd.pages.playground import playground
 
-    yield "page", playground(language=language())
+    yield "page", playground()
 
 
 PICTURES: dict[str, Callable[[], Iterable[tuple[str, Any]]]] = {

@@ -12,6 +12,7 @@ import functools
 import io
 import json
 import linecache
+import os
 import sys
 import time
 import traceback
@@ -64,6 +65,7 @@ def start(
         return drawn.replace("Arial", FONT["fontname"]).encode()
 
     tasks.TEXTS.update(json.loads(texts))
+    os.environ["MICROGRAD_LANGUAGE"] = tasks.TEXTS["language"]
     register(picture)
     sys.stdout = sys.stderr = printed
     sys.displayhook = show
@@ -304,4 +306,4 @@ def show_network(model: Any, X: Sequence[Sequence[float]], y: Sequence[float]) -
 
     labels = [1 if label > 0 else -1 for label in y]
     with suppress(AttributeError, TypeError, ValueError):  # a network of the learner's own design
-        show(playground(model, X, labels, loss=squared_error, language=tasks.language()))
+        show(playground(model, X, labels, loss=squared_error))

@@ -33,6 +33,7 @@ from micrograd.grade import (
     plan,
     shown,
 )
+from micrograd.texts import filled
 
 CHAPTERS = ("slope", "value", "byhand", "order", "backward", "neuron", "network", "boundary")
 Names = Mapping[str, Any]  # what a program has defined
@@ -41,14 +42,9 @@ TRAINED: dict[str, Any] = {}  # in the last chapter: the rate, and the losses of
 TEXTS: dict[str, str] = {}  # the table of texts in the language of the page
 
 
-def language() -> str:
-    """The language of the page; while the course is built, there is none yet."""
-    return TEXTS.get("language", "en")
-
-
 def text(key: str, **values: object) -> str:
     """A text of this file from the table."""
-    return TEXTS[f"says.{key}"].format(**values)
+    return filled(TEXTS[f"says.{key}"], **values)
 
 
 @dataclass(frozen=True)
@@ -233,7 +229,7 @@ def _finding_of(check: Check, graded: GradedClass) -> Finding:
     about = {"expected": check.expected, "found": check.found}
     if wrong:
         about = _numbers(wrong, right[wrong], found[wrong])
-    what, how = check.stated(language())
+    what, how = check.stated()
     method = method_of(check, graded)
     return Finding(
         check.mistake, check.program, about.get("number", ""), about["expected"], about["found"],

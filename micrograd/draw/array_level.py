@@ -13,10 +13,11 @@ from dataclasses import replace
 from typing import Any
 
 from micrograd.core.origin import origin
-from micrograd.draw.formulas import TRANSPOSED, counted
+from micrograd.draw.formulas import TRANSPOSED
 from micrograd.draw.names import is_array
 from micrograd.draw.records import Box, Graph, folded
 from micrograd.engine import Value
+from micrograd.texts import said
 
 LOOSE = 8  # at most this many parameters or inputs outside arrays are drawn one by one
 OPS = {  # NumPy's names for operations, and ours
@@ -103,7 +104,8 @@ def with_arrays(drawn: Graph) -> Graph:
             pairs = pairs[:1] if op.startswith("**") and op != "**" else pairs
             operands = [name for name, below in pairs if not below or used.keys() & below]
         else:
-            op, operands = counted(sum(bool(v._prev) for v in inside[k]), "operation"), [*used]
+            n_inside = sum(bool(v._prev) for v in inside[k])
+            op, operands = said("draw", "box.operation", n=n_inside), [*used]
         nodes = [node_of[v] for v in dict.fromkeys([*elements, *inside[k]])]
         box = nodes[0]._replace(op=op if operands else "", operands=tuple(operands))
         if k < n:
@@ -120,7 +122,7 @@ def with_arrays(drawn: Graph) -> Graph:
     for kind in ("parameter", "input") if arrays else ():
         loose = tuple(box.number for box in drawn.nodes if (box.kind, box.level) == (kind, "op"))
         if len(loose) > LOOSE:
-            title = counted(len(loose), kind)
+            title = said("draw", f"box.{kind}", n=len(loose))
             rests.append(
                 Box(first + n + len(extra) + len(rests), title, title, kind, "call", nodes=loose)
             )

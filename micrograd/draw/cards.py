@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import html
 import re
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -26,6 +25,7 @@ from micrograd.draw.records import Box, Graph
 from micrograd.draw.stale import now_of
 from micrograd.draw.tokens import COLOURS, DARK, LIGHT, SANS, largest, shade
 from micrograd.engine import Value, topological_order
+from micrograd.texts import said, wrap
 
 NUMBER_WIDTH = 36  # points: the minimum width of a number's cell
 WORD_WIDTH = 26  # points: the minimum width of the words "data" and "grad"
@@ -222,7 +222,7 @@ def caption(lines: Iterable[str], legend: Sequence[Piece] = ()) -> str:
     >>> caption(["a & b"], [("local", "local")])
     '<a &amp; b<BR ALIGN="LEFT"/><FONT COLOR="#0b6b60">local</FONT><BR ALIGN="LEFT"/>>'
     """
-    wrapped = [text for line in lines for text in textwrap.wrap(line, LONGEST_LINE)]
+    wrapped = [text for line in lines for text in wrap(line, LONGEST_LINE)]
     texts = [*map(_escaped, wrapped), *_rows([legend] if legend else [], LIGHT)]
     return f"<{''.join(text + END_OF_LINE for text in texts)}>" if texts else ""
 
@@ -282,7 +282,9 @@ def card(value: Value) -> str:
     head = f"<b>{html.escape(drawable(name))}</b>" if name else ""
     rows = [("data", "", value.data), ("grad", "grad", value.grad)]
     rows[1:1] = [
-        ("now", "wrong", x) for v, x in now_of(topological_order(value)).items() if v is value
+        (said("draw", "card.now"), "wrong", x)
+        for v, x in now_of(topological_order(value)).items()
+        if v is value
     ]
     cells = (
         f'<i>{word}</i><span class="{look}">{html.escape(number(x))}</span>'

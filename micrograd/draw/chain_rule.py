@@ -17,6 +17,7 @@ from micrograd.draw.formulas import TIMES, TRANSPOSED, UNKNOWN, number, partial,
 from micrograd.draw.records import Box, Graph
 from micrograd.engine import Value
 from micrograd.operations import matrix_product_rule
+from micrograd.texts import said
 
 Piece = tuple[str, str]  # a text, and 'local', 'gradient', 'share', 'ink', 'rate' or 'faint'
 Rules = dict[int, list[list[Piece]]]  # keyed by node: a row for each operand, [] if it has no rule
@@ -35,24 +36,25 @@ def product(local: str, rate: str, share: str, forward: bool = False) -> list[Pi
     return [(local, "local"), times, (rate, colour), EQUALS, (share, bold)]
 
 
-LEGENDS: dict[str, list[Piece]] = {
-    "reverse": product("local derivative", "upstream gradient", "contribution"),
-    "forward": product("local derivative", "tangent of the operand", "contribution", forward=True),
-    "local": [("local derivatives", "local"), (", beside the arrow of the operand", "faint")],
-    "symbols": [("upstream gradient", "gradient"), DOT, ("local derivative", "local")],
-}
-SAID = {  # of signs in the rules of arrays
-    TIMES_EACH[0].strip(): "multiplies entry by entry",
-    ADDED[0].strip(): "adds up what several entries used",
-    TRANSPOSED: "is the transposed matrix",
-}
+# Signs in the rules of arrays, and the keys of what they say.
+SIGNS = {TIMES_EACH[0].strip(): "legend.each", ADDED[0].strip(): "legend.added",
+         TRANSPOSED: "legend.transposed"}  # fmt: skip
 
 
 def legend_of(rules: Rules, known: str) -> list[Piece]:
     """The legend of rules: what their colours mean and, for arrays, their signs."""
+    local, upstream, tangent, share = (
+        said("draw", f"legend.{word}") for word in ("local", "upstream", "tangent", "share")
+    )
+    legends: dict[str, list[Piece]] = {
+        "reverse": product(local, upstream, share),
+        "forward": product(local, tangent, share, forward=True),
+        "local": [(said("draw", "legend.alone"), "local")],
+        "symbols": [(upstream, "gradient"), DOT, (local, "local")],
+    }
     shown = "".join(text for rows in rules.values() for row in rows for text, _ in row)
-    signs = [f"{sign} {said}" for sign, said in SAID.items() if sign in shown]
-    return [*LEGENDS[known], (";\xa0 ".join(["", *signs]), "faint")] if rules else []
+    signs = [said("draw", key, sign=sign) for sign, key in SIGNS.items() if sign in shown]
+    return [*legends[known], (";\xa0 ".join(["", *signs]), "faint")] if rules else []
 
 
 def with_tangents(drawn: Graph, tangents: object) -> Graph:
@@ -119,9 +121,9 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
         if box_of[operand].kind == "constant" or along not in value_of:
             return []
         if d is None:
-            return [("together with the row above", "faint")]
+            return [(said("draw", "rule.together"), "faint")]
         if d != d:
-            return [("no derivative known", "faint")]
+            return [(said("draw", "rule.none"), "faint")]
         if not (forward or drawn.has_gradients):
             return [(number(d), "local")]
         rate = box_of[along].grad

@@ -44,22 +44,19 @@ from micrograd.draw.network import draw_network
 from micrograd.draw.records import Box, columns
 from micrograd.draw.render import Digraph
 from micrograd.draw.stale import now_of, times_added
-from micrograd.draw.tokens import EDGE, FONT, GRAPH, LEGEND, LIGHT, largest, line
+from micrograd.draw.tokens import EDGE, FONT, GRAPH, LIGHT, largest, line
 from micrograd.draw.variables import variables
 from micrograd.engine import Value
+from micrograd.texts import said, spoken
 
 EDGES = ("plain", "derivatives", "symbols")
 SIDES = {"LR": ("w", "e"), "TB": ("n", "s")}  # where arrows enter and leave a card
 MANY = 100  # cards
 # Fewer attempts to improve the order within columns; a small graph would be less symmetric.
 QUICK = {"nslimit": "0.2", "mclimit": "0.05"}
-FIX = "call loss.zero_grad(), then loss.backward()"
-DOTS = (
-    "dots: contributions that do not add up to the gradient, because data changed, a larger graph "
-    f"was used, or gradients were added: {FIX}"
-)
 
 
+@spoken
 def draw_dot(
     root: object,
     format: str = "svg",
@@ -75,6 +72,7 @@ def draw_dot(
     numbers: bool = True,
     blanks: bool = False,
     frame: Digraph | None = None,
+    language: str | None = None,
 ) -> Digraph:
     """The picture of the graph that leads to `root`, as a `graphviz.Digraph`.
 
@@ -115,6 +113,7 @@ def draw_dot(
             gradients. The same call without it draws the solution; `worksheet` prints both.
         frame: a drawing of the same graph at another time, usually the final one: each card gets
             its size and place there, and its caption stays, so that slides do not jump.
+        language: that of the words in it, as in `explain`.
 
     Raises:
         TypeError: the root is not a Value, or another argument has the wrong type.
@@ -147,9 +146,9 @@ def draw_dot(
     rules, legend, state = _rules(cards, edges)
     captions = [*state, *captions]
     if cards.done:
-        captions.append("solid cards have passed on their gradient")
+        captions.append(said("draw", "dot.done"))
     if any(box.level == "neuron" for box in drawn.nodes):
-        captions.append(f"lines are weights, shades are outputs: {LEGEND}")
+        captions += [said("draw", "dot.lines"), said("draw", "legend.signs")]
     side, leave = SIDES[rankdir]
     text = frame.graph_attr["label"] if frame else caption(captions, legend)
     look = {"rankdir": rankdir, "nodesep": "0.2", "ranksep": "0.5", "label": text}
@@ -192,16 +191,14 @@ def _rules(cards: Cards, edges: str) -> tuple[Rules, Sequence[Piece], list[str]]
     drawn, forward = cards.drawn, cards.rate == "tangent"
     state = []
     if not (forward or drawn.has_gradients or cards.blanks) and cards.numbers:
-        left = "only leaves have gradients, left over from before"
-        state = [f"{left if drawn.has_old_gradients else 'no gradients yet'}: call backward()"]
+        state = [said("draw", "dot.old" if drawn.has_old_gradients else "dot.none")]
     is_complete = (
         drawn.has_gradients and not (forward or cards.done or cards.blanks) and cards.numbers
     )
     if cards.now:
-        red = " (red: what it gives now)" * (drawn.level == "op")
-        state.append(f"data changed after the forward pass: run it again{red}")
+        state.append(said("draw", "dot.changed.red" if drawn.level == "op" else "dot.changed"))
     elif is_complete and (times := times_added(drawn.values)) > 1:
-        state.append(f"{times} backward passes were added up: {FIX}")
+        state.append(said("draw", "dot.added", n=times))
     if edges == "plain":
         return {}, (), state
     if edges == "symbols":
@@ -211,7 +208,7 @@ def _rules(cards: Cards, edges: str) -> tuple[Rules, Sequence[Piece], list[str]]
     complete = not forward and drawn.has_gradients and not cards.done
     rules, has_dots = rules_with_numbers(drawn, forward, complete)
     known = "forward" if forward else "reverse" if drawn.has_gradients else "local"
-    return rules, legend_of(rules, known), state + [DOTS] * has_dots
+    return rules, legend_of(rules, known), state + [said("draw", "dot.dots")] * has_dots
 
 
 def _add_cards(dot: Digraph, cards: Cards, rules: Rules, side: str, frame: int = -1) -> None:
@@ -243,6 +240,7 @@ ORDER = ("", "\N{CIRCLED DIGIT ONE}", "\N{CIRCLED DIGIT TWO}")  # unlike 1 and 2
 SHAPES = {"input": "([{}])", "constant": "({})", "result": "[[{}]]"}  # others are boxes
 
 
+@spoken
 def mermaid(
     root: Value | Sequence[Value],
     rankdir: str = "LR",
@@ -251,6 +249,7 @@ def mermaid(
     *,
     parameters: object = (),
     groups: Mapping[str, object] | None = None,
+    language: str | None = None,
 ) -> str:
     """The graph that leads to `root` as Mermaid text, which GitHub and many editors can draw.
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import io
 import re
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ from micrograd.draw.graph import graph
 from micrograd.draw.render import Digraph, darkened, picture
 from micrograd.draw.tokens import DARK, GRAPH, LIGHT
 from micrograd.engine import Value, topological_order
+from micrograd.texts import listed, said, wrap
 
 MOST = 100  # nodes: each operation is shown for two seconds
 MOVING, STANDING, LONG = 60, 2000, 4000  # milliseconds that a picture is shown
@@ -85,10 +85,10 @@ def _pictures(
         dot = draw_dot(root, names=names, rankdir=rankdir, level="op", frame=final, done=done)
         return str(dot.source)
 
-    def image(text: str, said: str) -> Picture:
+    def image(text: str, told: str) -> Picture:
         for node in done:  # their arrows point backward
             text = re.sub(f"-> {name_of[node]}:.*", rf"\g<0> {BACKWARD}", text)
-        text = text.rstrip("}\n") + f"\ngraph [label={said}, dpi={INCH}]\n}}"
+        text = text.rstrip("}\n") + f"\ngraph [label={told}, dpi={INCH}]\n}}"
         png = picture(darkened(text) if dark else text, "png")
         return np.asarray(Image.open(io.BytesIO(png)).convert("RGB"))
 
@@ -107,9 +107,9 @@ def _pictures(
     now = changed(now, [root], UNKNOWN, "1")
     yield image(now, seeded), STANDING
     moving = min(10, MOST_MOVING // max(1, len(steps)))
-    for node, said in zip(steps, handed_on, strict=True):
+    for node, told in zip(steps, handed_on, strict=True):
         done.append(node)
-        on_the_way = image(now, said)
+        on_the_way = image(now, told)
         for i in range(moving):
             yield (
                 _with_tokens(on_the_way, ways.get(name_of[node], ()), 1 - i / moving, dark),
@@ -118,7 +118,7 @@ def _pictures(
         node._backward()
         now = source()
         marked = changed(now, node._prev, LIGHT["panel"], LIGHT["gradient-soft"])
-        yield image(marked, said), STANDING
+        yield image(marked, told), STANDING
     yield image(now, last), LONG
 
 
@@ -154,17 +154,17 @@ def _captions(steps: Sequence[Value], shown_as: Mapping[Value, str], columns: in
     # What is said at the start, at the seed, in each step and at the end, in as many lines each.
     result = list(shown_as.values())[-1]
     texts = [
-        "The forward pass is done. A dot is a gradient that is not known yet.",
-        f"The backward pass starts at {result}, with a gradient of 1.",
+        said("draw", "film.start"),
+        said("draw", "film.seed", result=result),
     ]
     for node in steps:
-        parts = [
-            f"{number(d)} {TIMES} {number(node.grad)} = {number(d * node.grad)} to {shown_as[x]}"
-            for d, x in zip(local_derivatives(node), node._prev, strict=True)
-        ]
-        texts.append(f"{shown_as[node]} passes on " + " and ".join(parts))
-    texts.append(f"A gradient says how much {result} moves when that number moves a little.")
-    wrapped = [textwrap.wrap(text, columns) for text in texts]
+        parts = []
+        for d, x in zip(local_derivatives(node), node._prev, strict=True):
+            share = f"{number(d)} {TIMES} {number(node.grad)} = {number(d * node.grad)}"
+            parts.append(said("draw", "film.share", share=share, to=shown_as[x]))
+        texts.append(said("draw", "film.passes", name=shown_as[node], parts=listed(parts)))
+    texts.append(said("draw", "film.end", result=result))
+    wrapped = [wrap(text, columns) for text in texts]
     most = max(map(len, wrapped))
     return [caption([*lines, *[" "] * (most - len(lines))]) for lines in wrapped]
 

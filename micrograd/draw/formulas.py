@@ -40,15 +40,6 @@ def number(x: Number, digits: int = 4) -> str:
     return re.sub(r"e(-?)\+?0*", r"e\1", text).replace("-", MINUS)
 
 
-def counted(n: int, thing: str) -> str:
-    """A count and its noun, in the singular or the plural.
-
-    >>> counted(1, "input"), counted(1200, "parameter")
-    ('1 input', '1,200 parameters')
-    """
-    return f"{n:,} {thing}{'s' * (n != 1)}"
-
-
 def shape_text(shape: Sequence[int]) -> str:
     """The shape of an array as text, such as (64 × 2)."""
     return f"({f' {TIMES} '.join(f'{n:,}' for n in shape)})"

@@ -26,6 +26,7 @@ from micrograd.draw.names import Names, is_array
 from micrograd.draw.parts import MOST, neurons_in
 from micrograd.draw.records import Box, Graph, columns
 from micrograd.engine import Value, topological_order
+from micrograd.texts import said
 
 NEEDED = ("data", "grad", "operands")  # of a Value of another engine
 READABLE = 40  # cards: a larger drawing is hard to follow
@@ -147,22 +148,22 @@ def readable(
     >>> from micrograd.nn import MLP
     >>> drawn, captions = readable([MLP(2, [16, 1])([1.0, 2.0])], None, None, ())
     >>> drawn.level, captions
-    ('neuron', ["179 values, a card for each neuron; draw_dot(..., level='op') draws each value"])
+    ('neuron', ['179 values, a card for each neuron', "draw_dot(..., level='op') draws each value"])
     """
     whole = graph(*results, names=names, parameters=parameters)
     if tangents is not None:
         whole = with_tangents(whole, tangents)
-    tree, n = Hierarchy(whole, by_calls=level not in LEVELS), f"{len(whole.values):,} values"
-    hint = "; draw_dot(..., level='op') draws each value" * _fits(whole)
-    caption = f"{n}, grouped into parts{hint}"
+    tree, n = Hierarchy(whole, by_calls=level not in LEVELS), len(whole.values)
+    hint = [said("draw", "graph.each")] * _fits(whole)
+    caption = [said("draw", "graph.parts", n=n), *hint]
     if tree.is_called:
-        caption = f"{n}, grouped by calls; draw_dot(..., level='name') opens a function"
+        caption = [said("draw", "graph.calls", n=n)]
     if level in LEVELS:
         drawn = tree.at_level(level)
         if _fits(drawn):
-            what = "arrays of Values" if level == "array" else "neurons"
-            return drawn, [f"no {what} in this graph"] * (level != "op" and not drawn.is_grouped)
-        caption, level = f"too large for level '{level}': grouped into parts", None
+            none = said("draw", "graph.no.array" if level == "array" else "graph.no.neuron")
+            return drawn, [none] * (level != "op" and not drawn.is_grouped)
+        caption, level = [said("draw", "graph.large", level=level)], None
     elif level is None and not tree.is_called:
         has_examples = any(part.kind == "stack" and part.level == "layer" for part in tree.parts)
         levels = ("op", "array") if has_examples else LEVELS
@@ -170,11 +171,12 @@ def readable(
             drawn = tree.at_level(each)
             is_small = len(drawn.nodes) <= READABLE and max(columns(drawn).values()) < LONGEST
             if is_small and (each == "op" or drawn.is_grouped):
-                return drawn, [f"{n}, a card for each {each}{hint}"] * (each != "op")
+                told = [said("draw", f"graph.{each}", n=n), *hint] if each != "op" else []
+                return drawn, told
     drawn = tree.at_level(level)
     if not _fits(drawn):
         raise ValueError(f"level {level!r} would draw {len(drawn.nodes)} cards: choose fewer")
-    return drawn, [caption] * (len(whole.values) > MOST)
+    return drawn, caption if n > MOST else []
 
 
 def _fits(drawn: Graph) -> bool:

@@ -42,9 +42,10 @@ from typing import Any
 
 from micrograd.draw.array_level import with_arrays
 from micrograd.draw.calls import is_called, noted, roles, stored, written
-from micrograd.draw.formulas import LOWERED, TIMES, counted, shape_text, sign
+from micrograd.draw.formulas import LOWERED, TIMES, shape_text, sign
 from micrograd.draw.parts import MOST, WEIGHTS, Part, parts_of
 from micrograd.draw.records import Box, Graph, columns, folded
+from micrograd.texts import said
 
 SMALL = 16  # operations of a neuron that are drawn one by one
 ALONE = 4  # leaves without names are drawn one by one if there are at most this many
@@ -183,9 +184,11 @@ class Hierarchy:
             return stack
         names = [*dict.fromkeys(part.label for part in parts)]
         stack.label, stack.level = ", ".join(names[:3]), "layer" if parts[0].level else ""
-        stack.about = counted(n, "call")
+        stack.about = said("draw", "box.call", n=n)
         if not self.is_called:
-            stack.about = " · ".join(filter(None, [parts[0].about, counted(n, "example")]))
+            stack.about = " · ".join(
+                filter(None, [parts[0].about, said("draw", "box.example", n=n)])
+            )
         in_model = [next(roles(part.call), "") if part.call else "" for part in parts]
         distinct = all(in_model) and len(set(in_model)) == n
         for k, part in enumerate(parts):
@@ -200,10 +203,11 @@ class Hierarchy:
         if others and isinstance(vector.place, tuple):
             vector.label = next(reversed(written(*vector.place)), "") or vector.label
         elif used and op == "+":
-            vector.label = "sum"
-        vector.about = counted(n, "operation") if others else f"of {n + 1:,}"
+            vector.label = said("pages", "name.sum")
+        size = n if others else n + 1
+        vector.about = said("draw", "box.operation" if others else "box.of", n=size)
         if n - len(used) > 1:
-            vector.about = f"vector of {n - len(used):,}"
+            vector.about = said("draw", "box.vector", n=n - len(used))
 
     def _loops(self, groups: list[list[Any]]) -> list[Part]:
         # Groups that lead to each other in a circle become a loop, and are empty then.
@@ -225,11 +229,19 @@ class Hierarchy:
                 for group in groups:
                     group[:] = [each for each in group if each not in taken]
                 parts = [
-                    Part(f"step {k}", "step", some, number=self._number(some[0]))
+                    Part(said("draw", "name.step", n=k), "step", some, number=self._number(some[0]))
                     for k, some in enumerate(steps, 1)
                 ]
-                about = counted(len(parts), "step")
-                loops.append(Part("loop", "loop", parts, number=parts[0].number, about=about))
+                about = said("draw", "box.step", n=len(parts))
+                loops.append(
+                    Part(
+                        said("draw", "name.loop"),
+                        "loop",
+                        parts,
+                        number=parts[0].number,
+                        about=about,
+                    )
+                )
                 continue
             for group in mine:  # those of one depth do not lead to each other
                 by_depth = defaultdict(list)
@@ -348,7 +360,7 @@ class Hierarchy:
             leaves, key=lambda i: [*map(int, re.findall(r"\d+", self.drawn.nodes[i].label))]
         )
         short, kind = self.drawn.nodes[leaves[0]].short, self.drawn.nodes[leaves[0]].kind
-        count = "" if name else counted(len(leaves), kind)
+        count = "" if name else said("draw", f"box.{kind}", n=len(leaves))
         part = Part(name or ("x" if kind == "input" else count), "leaves", leaves)
         part.about = count if kind == "input" else ""
         part.level = "layer" if name or kind != "constant" else ""
@@ -375,10 +387,11 @@ class Hierarchy:
         steps = [m for m in others if isinstance(m, Part) and m.kind == "step"]
         if steps:
             names = self._names([m for m in steps[0].members if not self._is_leaf(m)])
-            part.about = f"{counted(len(steps), 'step')} · {', '.join(names)}"
+            count = said("draw", "box.step", n=len(steps))
+            part.about = f"{count} · {', '.join(names)}"
         if part.kind == "call" and len(others) > COLUMN and _are_alike(others):
             first, some, last = others[: COLUMN // 2], others[COLUMN // 2 : -2], others[-2:]
-            more = Part(f"\N{HORIZONTAL ELLIPSIS} {len(some):,} more", "part", some)
+            more = Part(said("draw", "name.more", n=len(some)), "part", some)
             more.about = f"{some[0].label}\N{EN DASH}{some[-1].label}"
             others = [*first, more, *last]
         if len(leaves) + len(others) > MOST and not part.is_paged:
@@ -405,7 +418,8 @@ class Hierarchy:
         found: list[Any] = []
         for some in groups.values():
             n = sum(len(inside(leaf)) for leaf in some)
-            part = Part("parameters", "leaves", some, about=f"{n:,} in {len(some)}")
+            about = said("draw", "box.in", n=n, groups=len(some))
+            part = Part(said("draw", "name.parameters"), "leaves", some, about=about)
             found += some if len(some) <= ALONE else [part]
         return found
 

@@ -22,9 +22,10 @@ from micrograd.draw.cards import caption
 from micrograd.draw.foreign import number_of
 from micrograd.draw.formulas import LOWERED, number, sign
 from micrograd.draw.render import Digraph
-from micrograd.draw.tokens import CAPTION, EDGE, FONT, GRAPH, LEGEND, LIGHT, largest, line, shade
+from micrograd.draw.tokens import CAPTION, EDGE, FONT, GRAPH, LIGHT, largest, line, shade
 from micrograd.engine import Value, no_grad
 from micrograd.nn import ACTIVATIONS, MLP, Activation, Layer, Linear, Neuron, Sequential
+from micrograd.texts import said, spoken
 
 WIDEST = 16  # circles in a column: a larger layer shows this many of its first and last neurons
 SIZE, STEP = 0.5, 0.6  # inches: diameter of a circle, distance between neighbours in a column
@@ -61,6 +62,7 @@ class _Column:
         return top | {n - 1 - i: -height for i, height in top.items()}
 
 
+@spoken
 def draw_network(
     model: Model,
     x: Numbers | None = None,
@@ -69,6 +71,7 @@ def draw_network(
     *,
     numbers: bool = False,
     names: Sequence[str | Sequence[str]] = (),
+    language: str | None = None,
 ) -> Digraph:
     """The picture of a network: a column of circles for each layer, and a line for each weight.
 
@@ -89,6 +92,7 @@ def draw_network(
         names: for each column the names of its circles, or a text with which they begin: "xhy" for
             inputs x1, x2, ..., hidden neurons h1, ..., outputs y1, ...; ["x_M", "h_J", "y_K"] for
             x1, x2, ..., x_M, in a picture of networks of any sizes M, J, K.
+        language: that of the words in it, as in `explain`.
 
     Raises:
         ValueError: the model contains another kind of module, or does more than to call its layers,
@@ -111,13 +115,13 @@ def draw_network(
     highest = step * (max(spans) - 1) / 2
     # keeps lines so flat that they miss other circles
     apart = max(1.6, highest, (size + WIDE) / 2 * most)
-    captions = [LEGEND]
+    captions = [said("draw", "legend.signs")]
     if any(column.kind == "relu" and column.outputs for column in columns):
-        captions.append("solid circles are ReLU neurons that fired: their output is above 0")
+        captions.append(said("draw", "network.fired"))
     if done is not None:
-        captions.append("bold frames: what the forward pass has computed last")
+        captions.append(said("draw", "network.latest"))
     if numbers:
-        captions.append("numbers beside lines are weights, b is the bias of a neuron")
+        captions.append(said("draw", "network.numbers"))
     look = {"style": "filled", "fixedsize": "true", "color": EDGE, "fillcolor": LIGHT["panel"]}
     dot = Digraph(
         format=format,
@@ -158,9 +162,8 @@ def draw_network(
             left_out = column.size - len(heights[c])
             more = DOTS if column.letter else rf"{DOTS}\n{left_out:,}\n{DOTS}"
             add(f"c{c}_more", more, c, 0 if left_out else min(heights[c].values()) + 1, **TEXT)
-        count = column.letter or f"{column.size:,}"
-        ending = "s" * (column.kind in ("input", "neuron") and count != "1")
-        title = f"{count} {sign(column.kind)}{ending}"
+        key = f"box.{column.kind}" if column.kind in ("input", "neuron") else "network.column"
+        title = said("draw", key, n=column.letter or column.size, kind=sign(column.kind))
         add(f"c{c}", title, c, (-highest - BELOW - 0.1 * numbers) / step, **TEXT)
     return dot
 

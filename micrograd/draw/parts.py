@@ -25,10 +25,11 @@ from functools import partial
 from typing import Any
 
 from micrograd.draw.array_level import grouped, operation_of
-from micrograd.draw.formulas import counted, shape_text, sign
+from micrograd.draw.formulas import shape_text, sign
 from micrograd.draw.records import Graph
 from micrograd.engine import Value
 from micrograd.nn import ACTIVATIONS
+from micrograd.texts import said
 
 WEIGHTS = re.compile(r"\.(w|weights?)(?=(\[\w+\])*$)")
 MOST = 25  # members of a box, and cards of the first view
@@ -185,7 +186,7 @@ def parts_of(drawn: Graph) -> list[tuple[Part | None, Any, int]]:
     for neuron in neurons_in(order, results, named.path_of):
         n, number = len(neuron.weights), min(index[v] for v in neuron.inside)
         place = WEIGHTS.sub("", neuron.row)  # the path of the neuron: 'model.layers[0].neurons[1]'
-        about = f"{neuron.activation} · {counted(n, 'input')}"
+        about = f"{neuron.activation} · {said('draw', 'box.input', n=n)}"
         made = Part(named.short(place), "call", [], place, number, about, "neuron", neuron=neuron)
         if path := layer_of(neuron.row):
             # another engine may make a leaf of its own wherever a number is used

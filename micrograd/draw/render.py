@@ -27,8 +27,8 @@ from typing import Any, overload
 import graphviz
 
 from micrograd.core.files import ending_of, show, write_whole
-from micrograd.draw.formulas import counted
 from micrograd.draw.tokens import DARK, FONT, LIGHT, SIZES
+from micrograd.texts import language, listed, said, speaking, spoken_now
 
 WITH_PNG = 200_000  # bytes: the PNG of a larger SVG would be several times as large
 AS_TEXT = ("gv", "dot", "")  # file endings for DOT text; a name without an ending is one, too
@@ -105,6 +105,10 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
     <drawing: .show() opens it, .save('drawing.svg') writes it>
     """
 
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self._spoken = spoken_now()
+
     def __repr__(self) -> str:
         return "<drawing: .show() opens it, .save('drawing.svg') writes it>"
 
@@ -125,7 +129,9 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
         if format == "png" and "dpi=" not in source:  # twice the pixels of a screen: for slides
             source = source.rstrip("}\n") + "\ngraph [dpi=192]\n}"
         data = picture(source, format, self.engine)
-        data = themed(data.decode()).encode() if format == "svg" else data
+        if format == "svg":
+            with speaking(*self._spoken):
+                data = themed(data.decode()).encode()
         return data.decode(encoding) if encoding else data
 
     def save(self, filename: File = None, *, dark: bool = False) -> str:
@@ -199,7 +205,7 @@ def themed(svg: str) -> str:
     )
     # Where the SVG is a part of a page, it is at most as wide as the page allows. Crisp edges leave
     # no seams between cells.
-    opening = f"""<svg class="{name}" role="img" aria-label="{about}"{root[1]}>
+    opening = f"""<svg class="{name}" role="img" aria-label="{about}" lang="{language()}"{root[1]}>
 <desc>{about}</desc><style>
 .{name}:not(:root){{{_width(svg)}}}
 .{name} [stroke="none"]{{shape-rendering:crispEdges}}
@@ -219,21 +225,25 @@ def described(svg: str) -> str:
     >>> described(draw_dot(y).pipe(encoding="utf-8"))
     'A graph with 2 nodes and 2 arrows. x data 3 grad 6; × y data 9 grad 1, from x and x.'
     """
-    said: dict[str, str] = {}
+    cards: dict[str, str] = {}
     arrows: list[list[str]] = []  # a tail and a head
     for kind, title, inside in GROUP.findall(svg):
         if kind == "edge":
             arrows.append([end.split(":")[0] for end in html.unescape(title).split("->")])
         elif words := html.unescape(" ".join(WORD.findall(inside))).split():
-            said[html.unescape(title)] = " ".join(words)
-    parts, titles = [], sorted(said, key=lambda title: [*map(int, re.findall(r"\d+", title))])
+            cards[html.unescape(title)] = " ".join(words)
+    parts, titles = [], sorted(cards, key=lambda title: [*map(int, re.findall(r"\d+", title))])
     for title in titles[:MOST_DESCRIBED]:
         # what is on the cards of the operands, before their numbers
-        givers = [said.get(x, x).partition(" data ")[0] for x, *_, y in arrows if y == title]
-        parts.append(said[title] + f", from {' and '.join(givers)}" * bool(givers))
-    counts = f"{counted(len(said), 'node')} and {counted(len(arrows), 'arrow')}"
-    parts += [f"and {len(said) - MOST_DESCRIBED} more"] * (len(said) > MOST_DESCRIBED)
-    return f"A graph with {counts}. {'; '.join(parts)}."
+        givers = [cards.get(x, x).partition(" data ")[0] for x, *_, y in arrows if y == title]
+        card = cards[title]
+        parts.append(
+            said("draw", "said.from", card=card, operands=listed(givers)) if givers else card
+        )
+    if len(cards) > MOST_DESCRIBED:
+        parts.append(said("draw", "said.more", n=len(cards) - MOST_DESCRIBED))
+    counts = {"n": len(cards), "arrows": len(arrows), "parts": "; ".join(parts)}
+    return said("draw", "said.graph", **counts)
 
 
 def in_notebook(svg: str) -> str:
@@ -241,9 +251,9 @@ def in_notebook(svg: str) -> str:
 
     It never grows beyond its natural width, and it scrolls if its letters would become too small.
     """
-    data = base64.b64encode(svg.encode()).decode()
+    data, about = base64.b64encode(svg.encode()).decode(), re.search("<desc>(.*?)</desc>", svg)
     return (
-        f'<div style="overflow-x:auto"><img alt="{html.escape(described(svg))}" '
+        f'<div style="overflow-x:auto"><img alt="{about[1] if about else ""}" '
         f'src="data:image/svg+xml;base64,{data}" style="{_width(svg)}"></div>'
     )
 

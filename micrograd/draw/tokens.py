@@ -82,7 +82,6 @@ GRAPH = {  # what all drawings of graphs have in common
     **(FONT | {"fontcolor": CAPTION}),
 }
 DEEPEST = 0.75  # opacity of the deepest shade, on which words and gradients can still be read
-LEGEND = "orange is positive, blue is negative; stronger means larger"
 
 
 def css(colours: Mapping[str, str]) -> str:

@@ -46,12 +46,12 @@ __all__ = ["OURS", "RULES", "BrokenRule", "Check", "GradedClass", "Report", "Row
            "drawing", "grade", "grade_file", "method_of", "plan", "shown"]  # fmt: skip
 
 
-def grade(kind: type | Any, name: str | None = None) -> Report:
+def grade(kind: type | Any, name: str | None = None, language: str | None = None) -> Report:
     """The report on a class like Value in the micrograd lecture.
 
     The class needs Value(number), `.data`, `.grad`, `+`, `*` and `.backward()`; other operations
     are checked if it has them. It runs in this process, so `grade` never returns if the class has
-    an endless loop; `grade_file` protects against that.
+    an endless loop; `grade_file` protects against that. `language` is that of the report.
 
     Raises:
         TypeError: kind is not a class.
@@ -71,6 +71,6 @@ def grade(kind: type | Any, name: str | None = None) -> Report:
         raise ValueError(f"{ours}, which is this package's own engine: there is nothing to grade")
     graded = GradedClass(kind)
     try:
-        return Report(name or kind.__name__, tuple(checks_of(graded)))
+        return Report(name or kind.__name__, tuple(checks_of(graded)), language=language)
     finally:
         graded.restore()

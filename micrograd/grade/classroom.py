@@ -25,6 +25,7 @@ from micrograd.grade.graded_class import printable
 from micrograd.grade.process import ENDINGS, files_of, grade_file, is_seen
 from micrograd.grade.programs import ROWS, Check
 from micrograd.grade.report import Report, class_page, student_page
+from micrograd.texts import said
 
 AT_ONCE = 2  # processes
 LONGEST_NAME = 50  # characters of a page's file name
@@ -126,7 +127,9 @@ def grade_class(
     names, found = dict(files), dict[Path, Report]()
     if anonymous:
         by_content = sorted(files, key=_content)  # so that the order of the numbers tells nothing
-        names = {file: f"student {i:02}" for i, file in enumerate(by_content, 1)}
+        names = {
+            file: said("report", "student.n", n=f"{i:02}") for i, file in enumerate(by_content, 1)
+        }
     rows = {file: _row_of(student, roster) for file, student in files.items()}
     keys = {file: _key(file, settings) for file in files} if keep else {}
     kept = json.loads(Path(keep).read_text()) if keep and os.path.exists(keep) else {}
@@ -139,7 +142,7 @@ def grade_class(
         if row not in rows.values():
             absent = Path(next(filter(None, row.values()), "?"))
             rows[absent], names[absent] = row, str(absent)
-            old[absent] = _not_loaded(absent, "nothing was handed in")
+            old[absent] = _not_loaded(absent, said("report", "absent"))
     places = {file: i for i, file in enumerate(names, 1)}
 
     def written(name: str, page: str) -> None:
@@ -170,7 +173,7 @@ def grade_class(
 
 
 def _not_loaded(file: Path, reason: str) -> Report:
-    expected, found = "a file with the class", printable(reason)
+    expected, found = said("report", "absent.expected"), printable(reason)
     loading = Check("file", "loads", "", "failed", "load", expected, found)
     return Report(printable(str(file)), (loading,))
 
@@ -178,7 +181,7 @@ def _not_loaded(file: Path, reason: str) -> Report:
 def _without_name(report: Report, file: Path) -> Report:
     """The report without the name of the file, which texts of errors have, too."""
     checks = (
-        replace(x, **{text: getattr(x, text).replace(file.name, "the file") for text in
+        replace(x, **{text: getattr(x, text).replace(file.name, said("report", "file")) for text in
                       ("found", "place")}) for x in report.checks
     )  # fmt: skip
     return replace(report, name="", checks=tuple(checks))

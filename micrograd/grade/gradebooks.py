@@ -18,6 +18,7 @@ from typing import Any
 
 from micrograd.grade.points import charged, csv_of, earned, meaning, shown
 from micrograd.grade.report import Report
+from micrograd.texts import said
 
 Points = Mapping[str, float]
 Reports = Sequence[Report]
@@ -98,7 +99,7 @@ def _moodle(reports: Reports, table: Points, assignment: str) -> list[dict[str, 
     rows = []
     for x in reports:
         row = x.row or {**dict.fromkeys(columns, ""), columns[0]: x.student}
-        feedback = " ".join([*x.rules, x.reason]).strip() or "No mistake found."
+        feedback = " ".join([*x.rules, x.reason]).strip() or said("report", "right")
         found = {"Real": shown(x.points(table)), "Feedback": feedback}
         rows.append({**row, **{f"{assignment} ({name})": text for name, text in found.items()}})
     return rows
@@ -106,7 +107,7 @@ def _moodle(reports: Reports, table: Points, assignment: str) -> list[dict[str, 
 
 def summary(reports: Reports, table: Points) -> str:
     """The reports as a table for a terminal."""
-    rows = [("student", "points", "verdict", "rule")]
+    rows = [tuple(said("report", x) for x in ("student", "points", "verdict", "rule"))]
     for x in reports:
         rule = ": ".join(filter(None, [x.first.mistake, x.reason]))
         rows.append((x.student, shown(x.points(table)), x.outcome, rule))

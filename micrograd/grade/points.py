@@ -19,7 +19,7 @@ from pathlib import Path
 
 from micrograd.grade.checking import affects, grouped
 from micrograd.grade.programs import CORE, EXPRESSIONS, ROWS, Check, plan
-from micrograd.texts import texts_of
+from micrograd.texts import said, texts_of
 
 POINTS = {name: row["points"] for name, row in ROWS.items() if "points" in row}  # 100 in all
 # The rule that a check of an expression shows if it passes; a row of the plan may name another.
@@ -27,8 +27,6 @@ SHOWN = {"value": "value", "gradient": "derivative", "chain rule": "chain",
          "adding up": "accumulate", "inner operand": "children"}  # fmt: skip
 OF_OPERATIONS = {*SHOWN.values(), "wrap", "reflected"}  # these lose points in proportion
 RULE_OF = {f"{x.operation}: {x.aspect}": x.mistake or SHOWN[x.aspect] for x in plan()}
-MEANING = """meaning (one mistake costs its own rule once; an operation that is missing costs \
-points in a file made by micrograd start, or if a row such as a.tanh() names it)"""
 
 
 def earned(checks: Iterable[Check], table: Mapping[str, float] = POINTS) -> dict[str, float]:
@@ -108,7 +106,10 @@ def read_points(path: Path) -> dict[str, float]:
 
 def default_points() -> str:
     """The default table as CSV text, with the meaning of each rule."""
-    return csv_of({"rule": x, "points": f"{n}", MEANING: meaning(x)} for x, n in POINTS.items())
+    return csv_of(
+        {"rule": x, "points": f"{n}", said("report", "points.meaning"): meaning(x)}
+        for x, n in POINTS.items()
+    )
 
 
 def csv_of(rows: Iterable[Mapping[str, str]]) -> str:
@@ -127,7 +128,7 @@ def csv_of(rows: Iterable[Mapping[str, str]]) -> str:
 def meaning(name: str) -> str:
     """A rule, or an operation, in one sentence."""
     if name in EXPRESSIONS:
-        return f"{name} works."
+        return said("report", "works", name=name)
     texts = texts_of("grade")
     return texts.get(f"{name}.all", texts[f"{name}.what"])
 

@@ -21,13 +21,13 @@ from typing import Any
 from micrograd.core.node import operations
 from micrograd.engine import Value
 from micrograd.grade.graded_class import GradedClass, Observed
-from micrograd.texts import texts_of
+from micrograd.texts import said, texts_of, wrap
 
 ROWS = tomllib.loads((resources.files(__package__) / "rules.toml").read_text("utf-8"))["rule"]
 
 
-def rules(language: str) -> dict[str, tuple[str, str]]:
-    """The rule and the fix for each kind of mistake, in a language."""
+def rules(language: str | None = None) -> dict[str, tuple[str, str]]:
+    """The rule and the fix for each kind of mistake, in a language, or in that of the block."""
     texts = texts_of("grade", language)
     return {x: (texts[f"{x}.what"], texts[f"{x}.how"]) for x in ROWS}
 
@@ -86,14 +86,14 @@ class Check:
     @property
     def rule(self) -> str:
         """The broken rule in one sentence, '' if there is none."""
-        return self.stated("en")[0]
+        return self.stated()[0]
 
     @property
     def fix(self) -> str:
         """What to change, '' if nothing has to change."""
-        return self.stated("en")[1]
+        return self.stated()[1]
 
-    def stated(self, language: str) -> tuple[str, str]:
+    def stated(self, language: str | None = None) -> tuple[str, str]:
         """The rule and the fix in a language; '' and '' if there are none.
 
         >>> Check("backward", "once", "", "failed", "chain").stated("en")[1]
@@ -115,9 +115,12 @@ class Check:
 
     def told(self, hints: int) -> str:
         """As much of the message as wanted: the rule (1), the numbers (2), and the fix (3)."""
-        found = f"expected  {self.expected}\n    found     {self.found_at}"
-        numbers = f"\n    {self.program}\n    {found}"
-        return self.rule + numbers * (hints >= 2) + f"\nFix: {self.fix}." * (hints >= 3)
+        rows = (said("report", "expected"), self.expected), (said("report", "found"), self.found_at)
+        width = 2 + max(len(word) for word, _ in rows)
+        found = "".join(f"\n    {word:{width}}{what}" for word, what in rows)
+        numbers = f"\n    {self.program}{found}"
+        fix = "\n" + said("report", "fix", fix=self.fix)
+        return self.rule + numbers * (hints >= 2) + fix * (hints >= 3)
 
     @property
     def found_at(self) -> str:
@@ -248,17 +251,26 @@ def methods_in(program: str) -> set[str]:
 
 # ---- 4. The tasks of `micrograd start`
 
-# As in skeleton.txt; the last task has these operations.
-TASKS = ("a new Value", "a + b", "a * b", "backward()", "the gradients of + and *", "a.tanh()",
-         "plain numbers beside a Value", "more operations")  # fmt: skip
+WIDEST = 100  # columns of a line
+TASKS = 8  # as in skeleton.txt; the last one has these operations
 LAST_TASK = {*[*OTHERS][:7], *OTHERS_BESIDE_NUMBERS}
+
+
+def skeleton(file: str) -> str:
+    """The Python file of that name in which the tasks are to be done, as comments in a class."""
+    text = (resources.files(__package__) / "skeleton.txt").read_text("utf-8")
+
+    def comment(gap: re.Match[str]) -> str:
+        return "\n".join(wrap(gap[1] + said("report", gap[2]), WIDEST, gap[1]))
+
+    return re.sub(r"( *# |)\{\{(.+?)\}\}", comment, text.replace("my_engine.py", file))
 
 
 def task_of(x: Check | Row) -> int:
     """The number of the task that a check belongs to, 0 if it belongs to none.
 
-    >>> TASKS[task_of(Check("a * b", "value", "c = a * b")) - 1]
-    'a * b'
+    >>> task_of(Check("a * b", "value", "c = a * b"))
+    3
     """
     if x.operation in CORE and x.aspect == "value":
         return 2 + [*CORE].index(x.operation)

@@ -14,21 +14,22 @@ from __future__ import annotations
 import json
 import math
 import re
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from html import escape
 from typing import Any
 
-from micrograd.draw.formulas import counted
 from micrograd.grade.checking import grouped
 from micrograd.grade.points import POINTS, earned, meaning, shown
 from micrograd.grade.programs import OURS, STATUSES, TASKS, Check, task_of
 from micrograd.pages.page import html_page
+from micrograd.texts import said, spoken, wrap
 
-WIDTH = 80  # columns of a report
+WIDTH, INDENT = 80, " " * 10  # columns of a report, and of lines that continue another
+_said = partial(said, "report")
 EXPLAINED = 2  # mistakes: the first one must stay visible on a screen of 24 lines
 
 
@@ -43,6 +44,7 @@ class Report:
         student: in a class of students, a name that is unique there.
         page: the file name of the student's page.
         row: the student's row in the list of students, by column.
+        language: that of its sentences, as in `explain`.
 
     >>> report = Report("mine", (Check("a + b", "value", "c = a + b"),))
     >>> report.passed, report.notes, report.verdict
@@ -55,6 +57,7 @@ class Report:
     student: str = ""
     page: str = ""
     row: Mapping[str, str] = field(default_factory=dict)
+    language: str | None = None
 
     @property
     def passed(self) -> bool:
@@ -78,16 +81,18 @@ class Report:
         return next((first for first, *_ in self.mistakes), Check("", "", ""))
 
     @property
+    @spoken
     def rules(self) -> list[str]:
         """The broken rules in words, each once."""
         return [*dict.fromkeys(first.rule for first, *_ in self.mistakes)]
 
     @property
+    @spoken
     def outcome(self) -> str:
         """The exit code in words."""
         if self.progress and not self.mistakes:
-            return "unfinished"
-        return ("no mistake", "mistakes", "not graded")[self.exit_code]
+            return _said("outcome.unfinished")
+        return _said(f"outcome.{self.exit_code}")
 
     @property
     def reason(self) -> str:
@@ -101,20 +106,19 @@ class Report:
         return () if self.mistakes or self.progress else tuple(by_limit.values())
 
     @property
+    @spoken
     def progress(self) -> str:
         """Which tasks of `micrograd start` are done, and the next one; '' if none is left."""
         if not (to_do := self._with("to do")):
             return ""
         done, task = self._task - 1, min(map(task_of, to_do))
-        known = "No task", "Task 1", "Tasks 1 and 2", f"Tasks 1 to {done}"
-        then = "the first mistake, then " * bool(self.mistakes)
-        text = f"{known[min(done, 3)]} done; next: {then}task {task}, {TASKS[task - 1]}"
+        then = "next.mistake" if self.mistakes else "next"
+        then = _said(then, n=task, task=_said(f"task.{task}"))
+        text = _said(f"done.{min(done, 3)}", n=done, next=then)
         its = [x for x in self.checks if task_of(x) == task and x.aspect in ("value", "gradient")]
         left = {x.operation: x.found for x in its if x.status == "to do"}
         if any(x.passed for x in its):
-            missing = [*left]
-            more = f" and {len(missing) - 4} more" * (len(missing) > 4)
-            text += f"; still missing: {', '.join(missing[:4])}{more}"
+            text += f"; {_said('missing', names=', '.join(left))}"
         found = next((x for x in left.values() if x and not self.mistakes), "")
         return text + f"; {found}" * bool(found)
 
@@ -122,7 +126,7 @@ class Report:
     def _task(self) -> int:
         """The first task that is not done."""
         done = "passed", "noted"
-        return min(task_of(x) or len(TASKS) for x in self.checks if x.status not in done)
+        return min(task_of(x) or TASKS for x in self.checks if x.status not in done)
 
     def _with(self, status: str) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if check.status == status)
@@ -151,6 +155,7 @@ class Report:
         """The points that the checks earn; 100 by default if all pass. See `points.py`."""
         return math.fsum(earned(self.checks, table).values())
 
+    @spoken
     def text(self, hints: int = 3) -> str:
         """The report as text, which tells the verdict (0), what is wrong (1), where (2), how (3).
 
@@ -161,8 +166,8 @@ class Report:
             return self.verdict
         count = Counter(check.status for check in self.checks)
         told = STATUSES[:2] if self.progress else STATUSES
-        known = ", ".join(f"{count[status]} {status}" for status in told if count[status])
-        task = f"task {self._task} of {len(TASKS)}; " if self.progress else ""
+        known = ", ".join(f"{count[x]} {_status(x)}" for x in told if count[x])
+        task = _said("task.of", n=self._task, all=TASKS) if self.progress else ""
         parts = [f"{self.name}: {task}{known}"]
         if hints >= 2 and self.exit_code < 2 and not self.progress:
             parts.append(self._table())
@@ -170,30 +175,35 @@ class Report:
             parts.append(f"{i}. {first.told(hints)}".replace("\n", "\n   "))
             if others and hints >= 2:
                 names = ", ".join(check.name for check in others[:4]) + ", ..." * (len(others) > 4)
-                same = f"Also failed, probably for the same reason ({len(others)}): {names}"
+                same = _said("same", n=len(others), names=names)
                 parts[-1] += f"\n   {same}"
         if left := [first.name for first, *_ in self.mistakes[EXPLAINED:]]:
-            parts.append(f"More after these are fixed ({len(left)}): {', '.join(left)}")
+            parts.append(_said("more", n=len(left), names=", ".join(left)))
         for note in self.notes:
-            parts.append(f"Note (not a failure): {note.told(hints)}".replace("\n", "\n   "))
-        return "\n\n".join(map(_wrapped, [*parts, self.verdict]))
+            parts.append(_said("note", note=note.told(hints)).replace("\n", "\n   "))
+        lines = "\n\n".join([*parts, self.verdict]).split("\n")
+        return "\n".join("\n".join(wrap(line, WIDTH, INDENT)) for line in lines)
 
     __str__ = __repr__ = text
 
     @property
+    @spoken
     def verdict(self) -> str:
         """The last line of the report, a summary."""
+        return f"{_said('verdict.is')} {self._verdict}"
+
+    @property
+    @spoken
+    def _verdict(self) -> str:
         count = Counter(check.status for check in self.checks)
         if self.exit_code == 2:
-            return "Verdict: could not be graded."
+            return _said("verdict.not")
         if self.passed:
-            return f"Verdict: no mistake found ({counted(count['passed'], 'check')} passed)."
-        left = f". {self.progress}" * bool(self.progress)
-        if not self.mistakes:
-            return f"Verdict: no mistake so far{left}."
-        mistakes, failed = counted(len(self.mistakes), "mistake"), count["failed"]
-        ended = f", {count['not run']} not run" * bool(count["not run"])
-        return f"Verdict: {mistakes}, {counted(failed, 'check')} failed{ended}{left}."
+            return _said("verdict.right", n=count["passed"])
+        key = ".ended" * bool(count["not run"]) if self.mistakes else ".begun"
+        counts = {"n": len(self.mistakes), "failed": count["failed"], "ended": count["not run"]}
+        left = f" {self.progress}." * bool(self.progress)
+        return _said(f"verdict.mistakes{key}", **counts) + left
 
     def _table(self) -> str:
         """The operations, listed by their worst outcome."""
@@ -201,16 +211,15 @@ class Report:
         for status in STATUSES[:0:-1]:
             worst |= {x.operation: status for x in self._with(status)}
         lists = ((status, [x for x in worst if worst[x] == status]) for status in STATUSES[::-1])
-        return "\n".join(f"{status}: {', '.join(found)}" for status, found in lists if found)
+        return "\n".join(f"{_status(x)}: {', '.join(found)}" for x, found in lists if found)
 
+    @spoken
     def _repr_html_(self) -> str:
         return "".join(sections(self, POINTS))
 
 
-def _wrapped(text: str) -> str:
-    """The text in lines of at most WIDTH columns; continued lines are indented further."""
-    wrap = textwrap.TextWrapper(WIDTH, subsequent_indent=" " * 10, break_on_hyphens=False)
-    return "\n".join(map(wrap.fill, text.split("\n")))
+def _status(status: str) -> str:
+    return _said(f"status.{status}")
 
 
 # ---- Pages
@@ -223,19 +232,19 @@ def student_page(report: Report, table: Mapping[str, float], hints: int) -> str:
 
 def sections(report: Report, table: Mapping[str, float], hints: int = 3) -> Iterator[str]:
     """The report in parts, each HTML."""
-    verdict = report.verdict.removeprefix("Verdict: ")
-    points = f"{shown(report.points(table))} of {shown(sum(table.values()))} points"
+    verdict = report._verdict
+    points = points_of(report.points(table), table)
     yield f'<p class="points">{points}</p><p>{escape(verdict[:1].upper() + verdict[1:])}</p>'
     if hints >= 1:
         for i, (first, *_) in enumerate(report.mistakes, 1):
             yield _mistake(f"{i}. {first.rule}", first, hints)
         for note in report.notes:
-            yield _mistake(f"Note, which costs nothing: {note.rule}", note, hints)
+            yield _mistake(_said("note.free", rule=note.rule), note, hints)
         found = earned(report.checks, table)
         rows = [
             (escape(meaning(x)), f"{shown(found[x])} / {shown(n)}") for x, n in table.items() if n
         ]
-        yield f"<h2>Points</h2>{_table(('rule', 'points'), rows)}"
+        yield f"<h2>{_said('points.title')}</h2>{_table(('rule', 'points'), rows)}"
 
 
 def _mistake(title: str, check: Check, hints: int) -> str:
@@ -244,14 +253,14 @@ def _mistake(title: str, check: Check, hints: int) -> str:
         program = check.program.replace("; ", "\n")
         parts.append(
             f"<pre>{escape(program)}</pre>"
-            f"<dl><dt>expected</dt><dd>{escape(check.expected)}</dd>"
-            f'<dt>found</dt><dd class="wrong">{escape(check.found_at)}</dd></dl>'
+            f"<dl><dt>{_said('expected')}</dt><dd>{escape(check.expected)}</dd>"
+            f'<dt>{_said("found")}</dt><dd class="wrong">{escape(check.found_at)}</dd></dl>'
         )
         with suppress(ImportError):  # without Graphviz, the rest of the page is still of use
             parts.append(svg_of(check))
     if hints >= 3:
         fix = escape(check.fix[:1].upper() + check.fix[1:])
-        parts.append(f"<details><summary>How to fix it</summary><p>{fix}.</p></details>")
+        parts.append(f"<details><summary>{_said('how')}</summary><p>{fix}.</p></details>")
     return "\n".join(parts)
 
 
@@ -267,14 +276,20 @@ def class_page(reports: Sequence[Report], table: Mapping[str, float]) -> str:
         rules = escape(" ".join([*x.rules[:2], x.reason]))
         verdict = f'<span class="verdict">{x.outcome}</span>'
         rows.append((link, shown(points), verdict, rules, f"{x.seconds:.1f}"))
-    mean = f"{shown(total / max(1, len(reports)))} of {shown(sum(table.values()))} points"
+    mean = _said("points.mean", points=points_of(total / max(1, len(reports)), table))
     often = sorted(made_by.items(), key=lambda row: -len(row[1]))
     cells = [(escape(rule), ", ".join(names), f"{len(names)}") for rule, names in often]
-    return _page("Class", [
-        f'<p class="points">{mean} on average</p><p>Graded: {len(reports)}.</p>',
-        _table(("student", "points", "verdict", "what is next", "seconds"), rows),
-        f"<h2>Mistakes</h2>{_table(('rule', 'students', 'times'), cells)}",
+    graded = _said("class.graded", n=len(reports))
+    return _page(_said("class.title"), [
+        f'<p class="points">{mean}</p><p>{graded}</p>',
+        _table(("student", "points", "verdict", "class.next", "seconds"), rows),
+        f"<h2>{_said('class.mistakes')}</h2>{_table(('rule', 'students', 'times'), cells)}",
     ])  # fmt: skip
+
+
+def points_of(points: float, table: Mapping[str, float]) -> str:
+    """Points out of those of a table, in words."""
+    return _said("points.of", n=shown(points), all=shown(sum(table.values())))
 
 
 def _page(title: str, sections: Iterable[str]) -> str:
@@ -283,7 +298,7 @@ def _page(title: str, sections: Iterable[str]) -> str:
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    top = "".join(f"<th>{cell}</th>" for cell in head)
+    top = "".join(f"<th>{_said(key)}</th>" for key in head)
     body = "\n".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     table = f"<table><thead><tr>{top}</tr></thead><tbody>\n{body}\n</tbody></table>"
     return f'<div class="scroll">{table}</div>'
@@ -303,7 +318,7 @@ def svg_of(check: Check) -> str:
     picture.graph_attr["label"] = ""  # no caption: the report is beside it
     svg = picture.pipe(encoding="utf-8")
     svg = re.sub(r' id="[^"]*"', "", svg[svg.index("<svg") :])  # a page may have several
-    return f'<figure role="img" aria-label="The graph of this program">{svg}</figure>'
+    return f'<figure role="img" aria-label="{said("course", "drawing.plain")}">{svg}</figure>'
 
 
 def drawing(program: str, found: Mapping[str, Mapping[str, object]]) -> Any:

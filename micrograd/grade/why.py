@@ -23,6 +23,7 @@ from micrograd.grade.programs import OURS, expected_of
 from micrograd.grade.wrong_engines import MISTAKES
 from micrograd.pages.explain import explain
 from micrograd.pages.page import Page
+from micrograd.texts import said
 
 QUESTIONS = {"order": "preorder", "add": "= instead of +="}  # with the usual mistake for each
 LONGEST = 4  # operations
@@ -54,19 +55,18 @@ def answer(kind: type, question: str) -> tuple[str, str]:
     usual = GradedClass(next(x for x in MISTAKES if x.name == QUESTIONS[question]).kind())
     if error := GradedClass(kind).error_in("a = Value(3.0); b = a + a; b.backward()", True):
         raise ValueError(f"a + a does not work yet ({error.text.rpartition('Error: ')[2]})")
-    engines = {"your engine": GradedClass(kind),
-               "yours is right; with the usual mistake, an engine": usual}  # fmt: skip
+    engines = {"why.yours": GradedClass(kind), "why.usual": usual}
     shown = [program for program in _programs() if _wrong(program, usual)]
     tried = ((x, who, _wrong(x, engines[who])) for who, x in product(engines, shown))
     program, who, wrong = next(x for x in tried if x[2])
-    return program, f"{program}: {who} gives {', '.join(wrong)}"
+    return program, said("report", who, program=program, wrong=", ".join(wrong))
 
 
 def _wrong(program: str, graded: GradedClass) -> list[str]:
     """The wrong gradients after a program, in words; none if it raises an error."""
     found = graded.gradients(program)
     return [
-        f"{x}.grad = {found[x]:g}, not {right:g}"
+        said("report", "why.wrong", name=x, found=f"{found[x]:g}", right=f"{right:g}")
         for x, right in expected_of(program).grad.items()
         if x in found and not near(found[x], right)
     ]

@@ -33,7 +33,7 @@ from micrograd.draw.variables import variables
 from micrograd.engine import Value
 from micrograd.pages.page import Page
 from micrograd.pages.pieces import recorded_rules
-from micrograd.texts import texts_of
+from micrograd.texts import spoken, texts_of
 
 LARGEST = 50_000  # nodes
 LARGE = 100  # nodes: fewer are called by their formulas
@@ -42,6 +42,7 @@ BESIDE = 12  # cards in an open stack
 KINDS = {"input": "i", "parameter": "p", "constant": "c", "operation": "o", "result": "r"}
 
 
+@spoken
 def explain(
     loss: Value,
     names: Mapping[str, object] | None = None,
@@ -49,7 +50,7 @@ def explain(
     level: str | int | None = None,
     rankdir: str = "LR",
     parameters: Iterable[Value] = (),
-    language: str = "en",
+    language: str | None = None,
     texts: str | os.PathLike[str] | None = None,
 ) -> Page:
     """A page that steps through the forward pass, the seed and the backward pass of a graph.
@@ -100,7 +101,7 @@ def explain(
     if n > LARGEST:
         fix = "explain the loss of fewer examples"
         raise ValueError(f"expected a graph of at most {LARGEST:,} nodes, got {n:,}: {fix}")
-    words = texts_of("pages", language, texts)
+    words = texts_of("pages")
 
     # all that the page keeps of the variables
     names = {label: value for value, label in drawn.named.label_of.items()}
@@ -114,7 +115,7 @@ def explain(
     code = {**example.pop("code"), **own.pop("code")}
     data = {"graph": own, "example": example, "code": code, "down": rankdir == "TB"}
     about = f"page of {n} node{'s' * (n != 1)}"
-    return Page("explain", data, about, 760, title, language, texts, film=film)
+    return Page("explain", data, about, 760, title, film=film)
 
 
 def _graph_data(
@@ -210,18 +211,10 @@ def boxes_of(
         if tree.parts and drawn.values[1:] and is_loss and root not in tree.states:
             label_of[root] = "loss"
 
-    def told(text: str) -> str:
-        # "10 examples" or "vector of 3" in the language of the page
-        number, _, thing = text.replace("vector of ", "").partition(" ")
-        key = "box.vector" if text.startswith("vector") else f"box.{thing}"
-        return words[key].format(n=number) if key in words else text
-
     boxes: list[dict[str, Any]] = []
     for part in tree.parts:
-        about = " · ".join(map(told, part.about.split(" · ")))
         parent = part.parent.index if part.parent else -1
-        label = told(part.label) if part.kind == "leaves" else part.label
-        box = {"label": label, "kind": part.kind, "about": about, "parent": parent}
+        box = {"label": part.label, "kind": part.kind, "about": part.about, "parent": parent}
         boxes.append(box)
     for key in ("box.before", "box.after") if level not in LEVELS else ():
         boxes.append({"label": words[key], "kind": "outside", "about": "", "parent": -1})

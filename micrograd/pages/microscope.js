@@ -10,7 +10,7 @@ import {explainWords, word} from "./shared/glossary.js";
 import {listenToKeys} from "./shared/keys.js";
 import {counted, decimals, number, numberFrom, percent, shareOf} from "./shared/numbers.js";
 import {listenToRate, rateFrom, showRate} from "./shared/rate.js";
-import {filled} from "./shared/texts.js";
+import {filled, partsOf} from "./shared/texts.js";
 import {Model} from "./scope/model.js";
 import {headsOf, namesOf} from "./scope/names.js";
 
@@ -79,9 +79,9 @@ function showNext() {
   const best = shares.map((share, i) => [share, tokens[i]]).sort(([a], [b]) => b - a);
   const list = best.slice(0, 3).map(([share, token]) => `${token} ${percent(share)}`);
   $("next").setAttribute("aria-label", filled("{{microscope.bars}}", {list: list.join(", ")}));
-  const [before, after] = "{{microscope.next.said}}".split("{logits}");
   const [share, loss] = [percent(shares[actual]), decimals(model.memory[given.losses[page.at]])];
-  $("next-said").replaceChildren(before, word("logit", "logits"), filled(after, {actual: tokens[actual], share, loss}));
+  const told = {logits: word("logit", "logits"), actual: tokens[actual], share, loss};
+  $("next-said").replaceChildren(...partsOf("{{microscope.next.said}}", told));
 }
 
 function showAttention() {
@@ -264,8 +264,7 @@ function showTraining() {
   const state = model.state === "trained" ? "{{microscope.state.trained}}" : "{{microscope.state.untrained}}";
   const recent = page.losses.slice(-100);
   const mean = recent.reduce((sum, x) => sum + x, 0) / recent.length;
-  const taken = model.taken === 1 ? "{{microscope.taken.one}}" : "{{microscope.taken}}";
-  const said = [filled(taken, {state, n: counted(model.taken)})];
+  const said = [filled("{{microscope.taken}}", {state, n: counted(model.taken)})];
   if (isLost()) said.push("{{train.overflow}}");
   else if (recent.length > 1) said.push(filled("{{microscope.recent}}", {n: recent.length, loss: decimals(mean)}));
   $("trained-said").setAttribute("aria-live", isRunning ? "off" : "polite");

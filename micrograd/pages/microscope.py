@@ -30,6 +30,7 @@ from micrograd.module import Module
 from micrograd.optim import Adam, Optimizer
 from micrograd.pages.page import Page
 from micrograd.pages.pieces import as_number, recorded_update, state_of, weights_of
+from micrograd.texts import speaking
 
 
 def microscope(
@@ -39,7 +40,7 @@ def microscope(
     optimizer: Optimizer | None = None,
     untrained: Sequence[float] | None = None,
     title: str | None = None,
-    language: str = "en",
+    language: str | None = None,
 ) -> Page:
     """A page on which a language model can be read down to one multiplication, and trained.
 
@@ -86,7 +87,8 @@ def microscope(
         **_program(model.logits, parameters, 1 + max(map(len, codes)), len(tokens)),  # type: ignore[attr-defined]
     }
     about = f"a page on a model of {len(weights):,} parameters"
-    return Page("microscope", data, about, 900, title, language)
+    with speaking(language):
+        return Page("microscope", data, about, 900, title)
 
 
 def _program(

@@ -14,7 +14,7 @@ from typing import Any
 
 from micrograd.core.files import ending_of, show, write_whole
 from micrograd.draw import tokens
-from micrograd.texts import texts_of
+from micrograd.texts import language, texts_of
 
 TEXT = r"\{\{(\w+\.[\w.]*[\w*])\}\}"  # a text, or all that begin so, in a script
 SHARED = r"\{\{(head|transport|scripts)\}\}"  # a file of HTML that pages share
@@ -58,8 +58,6 @@ def html_page(
     name: str,
     script: str = "",
     folder: Path | None = None,
-    language: str = "en",
-    texts: str | os.PathLike[str] | None = None,
     **contents: str,
 ) -> str:
     """The page NAME.html with its placeholders {{key}} filled in.
@@ -77,7 +75,7 @@ def html_page(
     >>> html_page("report", title="A page", body="")[:15]
     '<!doctype html>'
     """
-    words = texts_of("pages", language, texts)
+    words = texts_of("pages")
 
     def in_script(gap: re.Match[str]) -> str:  # for a place inside "..." or `...`
         word, star, _ = gap[1].partition("*")
@@ -89,7 +87,7 @@ def html_page(
     js = _joined(f"{script}.js", folder) if script else ""
     parts = {
         "policy": POLICY,
-        "language": language,
+        "language": language(),
         "css": f"{TOKENS}\n{_joined('shared/base.css')}{_joined(f'{name}.css', folder)}",
         "js": re.sub(TEXT, in_script, js),
         **contents,
@@ -173,17 +171,15 @@ class Page:
         about: str,
         height: int,
         title: object = None,
-        language: str = "en",
-        texts: str | os.PathLike[str] | None = None,
         layout: str = "",
         film: Callable[[bool], Any] | None = None,
         **contents: str,
     ) -> None:
         self._about, self._height, self._film = about, height, film
-        self._title = html.escape(str(title or texts_of("pages", language, texts)[f"{name}.title"]))
+        self._title = html.escape(str(title or texts_of("pages")[f"{name}.title"]))
         contents |= {"title": self._title, "data": as_json(data)}
         script = name if data else ""
-        self.html = html_page(layout or name, script, None, language, texts, **contents)
+        self.html = html_page(layout or name, script, None, **contents)
 
     def save(self, path: str | os.PathLike[str], *, dark: bool = False) -> str:
         """Writes the page, completely or not at all, and returns its path; any browser opens it.

@@ -27,6 +27,7 @@ from micrograd.nn import ACTIVATIONS, Module
 from micrograd.optim import SGD, Adam, AdamW, Optimizer
 from micrograd.pages.page import Page
 from micrograd.pages.pieces import call_of, piece, recorded_update, state_of, weights_of
+from micrograd.texts import said, spoken
 
 # What the page calls each loss, and how PyTorch computes it from all scores and labels y.
 IN_TORCH = "torch.nn.functional.{}(scores[:, 0], y.double())"
@@ -41,6 +42,7 @@ KNOWN: dict[Callable[..., Value], tuple[str, str]] = {
 }
 
 
+@spoken
 def playground(
     model: Model | None = None,
     X: Numbers | None = None,
@@ -49,7 +51,7 @@ def playground(
     names: Sequence[str] | None = None,
     optimizer: Optimizer | None = None,
     title: str | None = None,
-    language: str = "en",
+    language: str | None = None,
     texts: str | os.PathLike[str] | None = None,
 ) -> Page:
     """A page that trains the model, starting from its weights; the model itself does not change.
@@ -136,7 +138,7 @@ def playground(
     sizes = "-".join(map(str, shown.get("sizes", ())))
     trained = sizes or f"a model of {len(parameters)} parameters"
     about = f"a page that trains {trained} on {len(points) or 'generated'} points"
-    return Page("playground", data, about, 860, title, language, texts)
+    return Page("playground", data, about, 860, title)
 
 
 def _model(
@@ -218,7 +220,9 @@ def _loss(
         classes = [piece(lambda *z: loss(list(z[:-1]), z[-1].data), outputs + 1)]
     is_squared = loss is squared_error and outputs == 1
     function = getattr(loss, "__name__", "<lambda>")
-    name, pytorch = KNOWN.get(loss, ("your loss" if function == "<lambda>" else function, ""))
+    name, pytorch = KNOWN.get(
+        loss, (said("pages", "loss.own") if function == "<lambda>" else function, "")
+    )
     return {
         **{"name": name, "function": function, "pytorch": pytorch, "targets": targets},
         "threshold": sum(targets) / 2 if is_squared else 0.0,  # a score above it is class 1

@@ -19,14 +19,14 @@ from micrograd.core.pause import restored
 from micrograd.draw.calls import computed
 from micrograd.draw.dot import draw_dot
 from micrograd.draw.foreign import as_ours
-from micrograd.draw.formulas import counted, formula, number
+from micrograd.draw.formulas import formula, number
 from micrograd.draw.graph import graph
 from micrograd.draw.records import columns
 from micrograd.draw.render import in_notebook
 from micrograd.draw.variables import variables
 from micrograd.engine import Value, topological_order
 from micrograd.pages.page import Page
-from micrograd.texts import texts_of
+from micrograd.texts import said, spoken
 
 WIDEST = 5  # columns of a graph that is drawn from left to right; on paper, more would be too small
 LARGEST, FINEST = 40, 4  # numerator and denominator of the numbers in an exercise
@@ -35,11 +35,12 @@ LARGEST, FINEST = 40, 4  # numerator and denominator of the numbers in an exerci
 STEPS = {1: "bb", 2: "bbr", 3: "dbru"}
 
 
+@spoken
 def worksheet(
     *losses: Any,
     names: Mapping[str, object] | None = None,
     title: str | None = None,
-    language: str = "en",
+    language: str | None = None,
     texts: str | os.PathLike[str] | None = None,
 ) -> Page:
     """A page to print: each graph with empty boxes, and from a new sheet on, all solutions.
@@ -64,16 +65,15 @@ def worksheet(
     """
     if not losses:
         raise ValueError("worksheet expects at least one loss, got none: try exercise(level=1)")
-    words = texts_of("pages", language, texts)
     given = as_ours([computed(loss) for loss in losses], variables(names))
     tasks = [_task(loss, given[1]) for loss in given[0]]
     blank = solved = ""
     for n, (task, solution) in enumerate(tasks, 1):
-        name = html.escape(words["worksheet.task"].format(n=n))
+        name = html.escape(said("pages", "worksheet.task", n=n))
         blank += f"<section><h2>{name}</h2>{task}</section>"
         solved += f"<section><h2>{name}</h2>{solution}</section>"
-    about = f"worksheet with {counted(len(tasks), 'graph')}"
-    return Page("worksheet", {}, about, 760, title, language, texts, tasks=blank, solutions=solved)
+    about = f"worksheet with {len(tasks)} graph{'s' * (len(tasks) > 1)}"
+    return Page("worksheet", {}, about, 760, title, tasks=blank, solutions=solved)
 
 
 def _task(loss: Value, names: Mapping[str, object]) -> tuple[str, str]:
@@ -102,16 +102,18 @@ def _task(loss: Value, names: Mapping[str, object]) -> tuple[str, str]:
     return said + blank, solved
 
 
-def exercises(level: int = 1, seed: int = 0, tasks: int = 2) -> Page:
-    """A worksheet of several random graphs; another seed gives others. `level` as in `exercise`.
+@spoken
+def exercises(level: int = 1, seed: int = 0, tasks: int = 2, language: str | None = None) -> Page:
+    """A worksheet of several random graphs; another seed gives others.
+
+    `level` is as in `exercise`, `language` as in `explain`.
 
     >>> exercises(level=2, seed=7)
     <worksheet with 2 graphs: .show() opens it, .save('page.html') writes it>
     """
     losses = [exercise(level, 1000 * seed + i) for i in range(tasks)]
-    words = texts_of("pages")
-    told = {"title": words["worksheet.title"], "level": level, "seed": seed}
-    return worksheet(*losses, names={}, title=words["worksheet.level"].format(**told))
+    told = {"title": said("pages", "worksheet.title"), "level": level, "seed": str(seed)}
+    return worksheet(*losses, names={}, title=said("pages", "worksheet.level", **told))
 
 
 def exercise(level: int = 1, seed: int = 0) -> Value:

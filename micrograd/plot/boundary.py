@@ -27,8 +27,10 @@ from micrograd.plot.figure import (
     theme_of,
 )
 from micrograd.plot.plane import Array, Plane, Scene, scores
+from micrograd.texts import said, spoken
 
 
+@spoken
 def decision_boundary(
     predict: Model,
     X: Numbers,
@@ -38,6 +40,7 @@ def decision_boundary(
     true_boundary: Numbers = (),
     ax: Axes | None = None,
     dark: bool = False,
+    language: str | None = None,
 ) -> Axes:
     """Axes with the points, the lines where the predicted class changes, and confidence shading.
 
@@ -58,6 +61,7 @@ def decision_boundary(
         true_boundary: points of the line that the model should find, shape (m, 2), drawn dashed.
         ax: the Axes to draw on, whose title stays; by default on a new figure.
         dark: whether a new figure has a dark background.
+        language: that of the words in it, as in `explain`.
 
     Raises:
         ValueError: shapes or labels are not as described, or a score is NaN.
@@ -110,14 +114,14 @@ def _draw_points(ax: Axes, scene: Scene, theme: Theme) -> None:
         ax.scatter(x1, x2, size, marker=MARKERS[k], label=label, **look)
 
     for k, name in enumerate(scene.names):
-        fill, label = theme[f"class-{k}"], "class " + as_label(name)
+        fill, label = theme[f"class-{k}"], said("plot", "class", name=as_label(name))
         draw(scene.points[scene.labels == k], k, fill, LIGHT["ink"], 1 / 40, label)
     for i, k in enumerate(np.unique(scene.truth)):
-        edge, label = theme[f"class-{k}"], "_" if i else "validation"
+        edge, label = theme[f"class-{k}"], "_" if i else said("plot", "validation")
         draw(scene.tested[scene.truth == k], k, theme["panel"], edge, 1 / 20, label)
     if len(scene.line):
         dashed: Any = {"linewidth": 1.4, "dashes": (4, 3), "zorder": 4}
-        ax.plot(*scene.line.T, color=theme["ink"], label="true boundary", **dashed)
+        ax.plot(*scene.line.T, color=theme["ink"], label=said("plot", "truth"), **dashed)
     longest = max(len(text) for text in ax.get_legend_handles_labels()[1])
     above: Any = {"loc": "lower left", "bbox_to_anchor": (0, 1), "frameon": False}
     above["ncols"] = max(1, 36 // (3 + longest))

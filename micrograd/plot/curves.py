@@ -17,6 +17,7 @@ from micrograd.core.shapes import Model, Numbers
 from micrograd.plot.boundary import decision_boundary, figure_size
 from micrograd.plot.figure import NotebookFigure, as_label, class_shades, style_axes, theme_of
 from micrograd.plot.plane import Scene, floats
+from micrograd.texts import said, spoken, texts_of
 
 STYLES = {  # colour and width; where two curves agree, the thin one lies on the wide one
     "training": ("ink", 1.4),
@@ -48,8 +49,10 @@ def draw_curves(
             finite = np.isfinite(numbers)
             look: Any = {"color": theme[colour], "linewidth": width, "zorder": 6 - width}
             look |= {"marker": "o", "markersize": 2 + width, "markevery": slice(-1, None)}
-            lines += ax.plot(at[finite], numbers[finite], label=name, **look)
-    ax.set(xlabel=unit, ylabel=kind)
+            label = said("plot", name)
+            lines += ax.plot(at[finite], numbers[finite], label=label, **look)
+    unit = unit_of(unit)
+    ax.set(xlabel=unit, ylabel=said("plot", kind))
     ax.spines[["top", "right"]].set_visible(False)
     style_axes(ax)
     ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
@@ -69,18 +72,30 @@ def draw_curves(
     if best and points:
         x, y = better(points, key=lambda point: point[1])
         ax.scatter([x], [y], 40, theme["panel"], edgecolors=theme["ink"], zorder=6)
-        above = [f"best {y:{precise}}, {unit} {x:g}"]
-    title = ", ".join(above) if above or until < math.inf else f"no {unit}s yet"
+        above = [said("plot", "best", y=f"{y:{precise}}", unit=unit, x=f"{x:g}")]
+    title = ", ".join(above) if above or until < math.inf else said("plot", "none")
     ax.set_title(title, loc="right", fontsize="small", color=theme["faint"])
     if len(lines) > 1:
         corner: Any = "upper right" if kind == "loss" else "lower right"
         ax.legend(loc=corner, frameon=False, labelcolor=theme["ink"], fontsize="small")
 
 
-def loss_curve(losses: Sequence[Numbers], *, ax: Axes | None = None, dark: bool = False) -> Axes:
+def unit_of(unit: str) -> str:
+    """What is counted, in the language of this block if it is 'step' or 'epoch'."""
+    return texts_of("plot").get(f"unit.{unit}", unit)
+
+
+@spoken
+def loss_curve(
+    losses: Sequence[Numbers],
+    *,
+    ax: Axes | None = None,
+    dark: bool = False,
+    language: str | None = None,
+) -> Axes:
     """Axes with the losses (numbers or Values) over the steps, and the last loss above them.
 
-    `ax` and `dark` are as in `decision_boundary`.
+    `ax`, `dark` and `language` are as in `decision_boundary`.
 
     >>> loss_curve([0.7, 0.5, 0.4]).get_title(loc="right")
     'training 0.4'
@@ -90,6 +105,7 @@ def loss_curve(losses: Sequence[Numbers], *, ax: Axes | None = None, dark: bool 
     return ax
 
 
+@spoken
 def learning_curves(
     training: Curves,
     validation: Curves | None = None,
@@ -97,6 +113,7 @@ def learning_curves(
     epochs: Sequence[float] | None = None,
     unit: str = "epoch",
     dark: bool = False,
+    language: str | None = None,
 ) -> Figure:
     """Loss and accuracy over the epochs, with the best ones in validation (or training) marked.
 
@@ -107,6 +124,7 @@ def learning_curves(
         epochs: the epochs to which the numbers belong; by default 1, 2, 3, ...
         unit: the label of the horizontal axis, in the singular.
         dark: whether the figure has a dark background.
+        language: that of the words in it, as in `explain`.
 
     Raises:
         ValueError: there is a key other than "loss" and "accuracy".
@@ -128,6 +146,7 @@ def learning_curves(
     return figure
 
 
+@spoken
 def training_figure(
     predict: Model,
     X: Numbers,
@@ -136,6 +155,7 @@ def training_figure(
     *,
     names: Sequence[str] | None = None,
     dark: bool = False,
+    language: str | None = None,
 ) -> Figure:
     """The decision boundary beside the loss curve, with a colour bar if there are two classes.
 
@@ -158,7 +178,7 @@ def training_figure(
         shades = LinearSegmentedColormap.from_list("", [first, theme["panel"], second])
         colours = ScalarMappable(cmap=shades)
         bar = figure.colorbar(colours, ax=left, ticks=[0, 0.5, 1], pad=0.02, aspect=30)
-        bar.set_label("confidence in class " + as_label(scene.names[1]), color=theme["ink"])
+        bar.set_label(said("plot", "confidence", name=as_label(scene.names[1])), color=theme["ink"])
         bar.outline.set_visible(False)
         bar.ax.tick_params(length=0, labelcolor=theme["faint"], labelsize="small")
     return figure

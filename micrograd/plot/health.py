@@ -10,13 +10,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from micrograd.plot.figure import NotebookFigure, as_label, style_axes, theme_of
+from micrograd.texts import said, spoken
 from micrograd.watching.watch import Run
 
 BINS = 30
 USUAL = -3  # log10 of the ratio of a step to its parameters: a thousandth
 
 
-def health(run: Run, *, dark: bool = False) -> Figure:
+@spoken
+def health(run: Run, *, dark: bool = False, language: str | None = None) -> Figure:
     """Three pictures by layer: outputs of activations, gradients, and sizes of steps.
 
     Outputs that pile up at -1 and 1 are those of saturated tanh neurons, and at 0 those of ReLUs
@@ -27,6 +29,7 @@ def health(run: Run, *, dark: bool = False) -> Figure:
     Args:
         run: what `watch` returned, after the loop.
         dark: whether the figure has a dark background.
+        language: that of the words in it, as in `explain`.
 
     Raises:
         ValueError: the run has no step that moved a parameter.
@@ -55,8 +58,8 @@ def health(run: Run, *, dark: bool = False) -> Figure:
     }
     figure = NotebookFigure(12.0, 3.4, dark)
     left, middle, right = figure.subplots(1, 3)
-    _draw_shares(left, outputs, "output of an activation")
-    _draw_shares(middle, gradients, "gradient")
+    _draw_shares(left, outputs, said("plot", "health.output"))
+    _draw_shares(middle, gradients, said("plot", "health.gradient"))
     theme = theme_of(right)
     for k, layer in enumerate(gradients):
         pairs = [(step, ratios[layer]) for step, ratios in history.updates if layer in ratios]
@@ -64,7 +67,7 @@ def health(run: Run, *, dark: bool = False) -> Figure:
         look: Any = {"color": theme[f"class-{k % 8}"], "linewidth": 1.4}
         right.plot(steps, np.log10(np.maximum(ratios, 1e-12)), label=as_label(layer), **look)
     right.axhline(USUAL, color=theme["faint"], linestyle="--", linewidth=1)
-    right.set(xlabel="step", ylabel="log10 of |step| / |parameters|")
+    right.set(xlabel=said("plot", "unit.step"), ylabel=said("plot", "health.step"))
     style_axes(right)
     return figure
 
@@ -79,6 +82,6 @@ def _draw_shares(ax: Axes, numbers: dict[str, list[float]], what: str) -> None:
         ax.stairs(
             shares, edges, label=as_label(layer), color=theme[f"class-{k % 8}"], linewidth=1.4
         )
-    ax.set(xlabel=what, ylabel="share")
+    ax.set(xlabel=what, ylabel=said("plot", "health.share"))
     style_axes(ax)
     ax.legend(frameon=False, labelcolor=theme["ink"], fontsize="small")

@@ -24,9 +24,10 @@ from micrograd.engine import Value
 from micrograd.nn import accuracy
 from micrograd.pages.page import Page
 from micrograd.plot.boundary import draw_boundary, figure_size
-from micrograd.plot.curves import draw_curves
+from micrograd.plot.curves import draw_curves, unit_of
 from micrograd.plot.figure import NotebookFigure, filmed, theme_of
 from micrograd.plot.plane import Array, Plane, Scene, floats, scores
+from micrograd.texts import spoken
 
 MOST_FRAMES = 101
 MOST_WEIGHTS = 1000  # more lines than this could not be told apart and would make the page large
@@ -75,6 +76,7 @@ class History:
         X_validation, y_validation: more points and labels, for the accuracy in validation.
         title: text above the picture.
         unit: what is counted from one record to the next, such as "epoch".
+        language: that of its page and films, as in `explain`.
     """
 
     model: Model
@@ -87,6 +89,7 @@ class History:
     true_boundary: Numbers = ()
     title: str = ""
     unit: str = "step"
+    language: str | None = None
 
     def __post_init__(self) -> None:
         validation = self.X_validation, self.y_validation
@@ -156,6 +159,7 @@ class History:
             curves[name] = {kind: row for kind, row in rows.items() if {*row} != {None}}
         return curves
 
+    @spoken
     def page(self) -> Page:
         """The run as a page with a slider: boundary, curves and network.
 
@@ -185,6 +189,7 @@ class History:
     def _repr_html_(self) -> str:
         return self.page()._repr_html_()
 
+    @spoken
     def _film(self, dark: bool) -> Film:
         frames, curves = self.all_frames(), self.curves()
         width, height = figure_size(self.scene.plane)
@@ -203,7 +208,7 @@ class History:
                     draw_boundary(ax, self.scene, frames[i].scores)
                 else:
                     draw_curves(ax, kind, **curves, until=frames[i].step)
-                    ax.set_xlabel(f"{self.unit} {frames[i].step}")
+                    ax.set_xlabel(f"{unit_of(self.unit)} {frames[i].step}")
 
         return filmed(figure, draw, len(frames))
 
@@ -213,7 +218,7 @@ class History:
         packed, units = zip(*(_as_bytes(frame.scores) for frame in frames), strict=True)
         data: dict[str, Any] = {
             "steps": curves.pop("epochs"),
-            **curves,
+            **curves | {"unit": unit_of(self.unit)},
             "names": scene.names,
             "points": scene.everywhere.tolist(),
             "labels": [*scene.labels.tolist(), *scene.truth.tolist()],

@@ -20,12 +20,13 @@ from micrograd.engine import no_grad
 from micrograd.optim import Parameters
 from micrograd.plot.figure import MARKERS, NotebookFigure, as_label, filmed, style_axes, theme_of
 from micrograd.plot.plane import Array, Coordinates, Plane
-from micrograd.texts import texts_of
+from micrograd.texts import said, spoken
 
 RESOLUTION, LINES = 60, 12
 BAD = ArithmeticError, ValueError  # where a loss or its gradient is not defined
 
 
+@spoken
 def landscape(
     loss: Callable[[], Any],
     a: Any,
@@ -36,6 +37,7 @@ def landscape(
     reach: float = 1.0,
     seed: int = 0,
     dark: bool = False,
+    language: str | None = None,
 ) -> NotebookFigure:
     """Contour lines of the loss over two parameters, with the paths of optimizers on it.
 
@@ -63,6 +65,7 @@ def landscape(
             model, in units of the directions.
         seed: of the random direction.
         dark: whether the figure has a dark background.
+        language: that of the words in it, as in `explain`.
 
     Raises:
         ValueError: an optimizer has other parameters, or rows of a path have the wrong length.
@@ -80,7 +83,6 @@ def landscape(
     Value(data=3.0, grad=0)
     """
     parameters = Parameters(a if b is None else [a, b], "landscape").all
-    words = texts_of("plot")
     with restored(parameters):
         now = _numbers(parameters)
         if b is not None:
@@ -89,7 +91,7 @@ def landscape(
             names = [as_label(name or x) for name, x in zip(given, "ab", strict=True)]
             directions, origin, start = np.eye(2), np.zeros(2), now
         else:
-            names = [words["landscape.gradient"], words["landscape.random"]]
+            names = [said("plot", f"landscape.{x}") for x in ("gradient", "random")]
             directions, origin, start = _directions(a, loss, parameters, seed), now, np.zeros(2)
         first = _losses(loss, parameters, now[None])
         ways, places, seen = {}, {}, [[start - reach, start + reach]]
@@ -110,7 +112,8 @@ def landscape(
     for k, (name, place) in enumerate(places.items()):
         look: Any = {"color": theme[f"class-{k % len(MARKERS)}"], "markeredgecolor": theme["ink"]}
         look |= {"marker": MARKERS[k % len(MARKERS)], "markersize": 8, "markevery": [-1]}
-        ends = f"{as_label(name)}, loss {ways[name][1][-1]:.3g}"
+        loss_at_end = f"{ways[name][1][-1]:.3g}"
+        ends = said("plot", "landscape.end", name=as_label(name), loss=loss_at_end)
         tracks += ax.plot(*place.T, label=ends, linewidth=1.8, **look)
         ax.plot(*place[0], "o", color=theme["panel"], markeredgecolor=theme["ink"], zorder=4)
     if tracks:
@@ -126,8 +129,9 @@ def landscape(
     longest = max(map(len, places.values()), default=1)
     figure.film = lambda: filmed(figure, draw, longest)
     ends = ", ".join(str(track.get_label()) for track in tracks)
-    span = f"{np.nanmin(heights):.3g}", f"{np.nanmax(heights):.3g}"
-    figure.alt = words["landscape.about"].format(names=names, span=span, ends=ends)
+    low, high = (f"{f(heights):.3g}" for f in (np.nanmin, np.nanmax))
+    about = {"a": names[0], "b": names[1], "low": low, "high": high, "ends": ends}
+    figure.alt = said("plot", "landscape.about", **about)
     return figure
 
 

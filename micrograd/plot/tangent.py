@@ -15,10 +15,12 @@ from micrograd.draw.graph import graph
 from micrograd.draw.variables import variables
 from micrograd.engine import Value
 from micrograd.plot.figure import NotebookFigure, as_label, style_axes, theme_of
+from micrograd.texts import said, spoken
 
 SAMPLES = 81
 
 
+@spoken
 def slope(
     loss: Value,
     x: Value,
@@ -28,6 +30,7 @@ def slope(
     names: Mapping[str, object] | None = None,
     ax: Axes | None = None,
     dark: bool = False,
+    language: str | None = None,
 ) -> Axes:
     """Axes with the result against one leaf, and the tangent whose slope is the gradient.
 
@@ -46,6 +49,7 @@ def slope(
         names: where to look for the names of both; by default the variables of the code that calls.
         ax: the Axes to draw on; by default on a new figure.
         dark: whether a new figure has a dark background.
+        language: that of the words in it, as in `explain`.
 
     Raises:
         ValueError: x is not a leaf of the graph of loss.
@@ -83,7 +87,7 @@ def slope(
     ends = np.array([at - reach, at + reach])
     ax.plot(ends, height + gradient * (ends - at), color=theme["gradient"], label="tangent", **line)
     ax.scatter([at], [height], 40, theme["ink"], zorder=4)
-    title = f"slope {number(gradient)}"
+    told = {"slope": number(gradient)}
     if move:
         predicted, actual = gradient * move, heights[-1] - height
         both = [height + predicted, height + actual]
@@ -91,9 +95,10 @@ def slope(
         edges = [theme["gradient"], theme["ink"]]
         ax.scatter([at + move] * 2, both, 36, theme["panel"], edgecolors=edges, zorder=4)
         parts = {"predicted": predicted, "actual": actual, "gap": abs(actual - predicted)}
-        title += ": " + ", ".join(f"{name} {number(part)}" for name, part in parts.items())
+        told |= {name: number(part) for name, part in parts.items()}
+    title = said("plot", "slope.moved" if move else "slope", **told)
     ax.set_title(title, loc="right", fontsize="small", color=theme["faint"])
-    ax.set(xlabel=as_label(label[x] or "x"), ylabel=as_label(label[loss] or "result"))
+    ax.set(xlabel=as_label(label[x] or "x"), ylabel=as_label(label[loss] or said("plot", "result")))
     ax.spines[["top", "right"]].set_visible(False)
     style_axes(ax)
     return ax

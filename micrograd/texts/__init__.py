@@ -1,67 +1,216 @@
-"""The sentences of pages, `grade`, `watch` and the course: one TOML file for each language.
+"""The sentences of pages, drawings, `grade`, `watch` and the course: a TOML file for each language.
 
 `en.toml` beside this file has all of them. Another language is a copy of it: `de.toml` in this
-folder, or a file of your own (`texts=`). A copy may leave texts out, which then are English, and
-`python -m micrograd texts FILE` lists them:
+folder, or a file of your own (`texts=`). A copy may leave texts out, which then are English;
+`python -m micrograd texts FILE` lists what it lacks, and what is wrong in it:
 
     [pages]
     "button.play" = "Abspielen"
 
     explain(loss, texts="unterricht.toml", language="de").save("neuron.html")
+
+Without `language=`, the variable MICROGRAD_LANGUAGE of the environment decides.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
+import os
+import re
 import tomllib
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache, wraps
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from micrograd.core.files import FilePath
 
-FOLDER = resources.files("micrograd.texts")
+P = ParamSpec("P")
+R = TypeVar("R")
+Sections = dict[str, dict[str, str]]
+FOLDER: Any = resources.files("micrograd.texts")
+GAP = re.compile(r"\{(\w+)(?::([^{}]*))?\}")  # {name}, or {n:input|inputs}
+WIDE = "\u2e80-\uffef"  # letters of Chinese, Japanese and Korean, as wide as two others
+CLOSING = "\u3001\u3002\uff01\uff09\uff0c\uff1a\uff1b\uff1f\u300d\u201d"  # ends no line before it
+WORD = re.compile(rf"\s*(?:[^\s{WIDE}]+[{CLOSING}]*|[{WIDE}][{CLOSING}]*)")
+COMMENT = re.compile(r" *#.*")
+_spoken: ContextVar[tuple[str | None, FilePath | None]] = ContextVar("spoken", default=(None, None))
 
 
-def texts_of(section: str, language: str = "en", own: FilePath | None = None) -> dict[str, str]:
-    """All texts of a section ('pages', 'grade', 'watch', 'course' or 'plot') in a language, by key.
+# ---- The language of a block of code
 
-    Those of the file `own` replace them. A ValueError tells of a language that has no file, and of
-    a file with something else in it.
+
+@contextmanager
+def speaking(language: str | None = None, own: FilePath | None = None) -> Iterator[None]:
+    """A block whose texts are in a language, or those of a file; None changes nothing."""
+    token = _spoken.set((language, own) if language or own else _spoken.get())
+    try:
+        texts_of("draw")  # an error, if there is no such language
+        yield
+    finally:
+        _spoken.reset(token)
+
+
+def spoken(function: Callable[P, R]) -> Callable[P, R]:
+    """The function, which speaks the language of its arguments `language` and `texts`, if any.
+
+    A method speaks that of its object, if this has a `language`.
+    """
+    arguments = inspect.signature(function)
+
+    @wraps(function)
+    def inside(*args: P.args, **named: P.kwargs) -> R:
+        given = arguments.bind(*args, **named).arguments
+        name = given.get("language") or getattr(given.get("self"), "language", None)
+        with speaking(name, given.get("texts")):
+            return function(*args, **named)
+
+    return inside
+
+
+def language() -> str:
+    """The language of this block: an argument, or MICROGRAD_LANGUAGE, or English."""
+    return _spoken.get()[0] or os.environ.get("MICROGRAD_LANGUAGE") or "en"
+
+
+def spoken_now() -> tuple[str | None, FilePath | None]:
+    """The language of this block and its file, for `speaking` at a later time."""
+    return _spoken.get()
+
+
+# ---- Texts
+
+
+def texts_of(section: str, other: str | None = None) -> dict[str, str]:
+    """All texts of a section, such as 'pages' or 'grade', by key.
+
+    They are in the language of this block, or in the `other` one. A ValueError tells of a language
+    that has no file, and of a file with something else in it.
 
     >>> texts_of("pages")["button.play"]
     'Play'
     """
-    file, mine = FOLDER / f"{language}.toml", [Path(own)] if own is not None else []
-    if not file.is_file() and own is None:
-        copy = f"copy micrograd/texts/en.toml to {language}.toml beside it"
-        raise ValueError(f"language {language!r} has no texts: {copy}, or pass a file as texts=")
-    found: dict[str, str] = {}
-    for each in (FOLDER / "en.toml", *([file] if file.is_file() else []), *mine):
-        found |= _sections(each).get(section, {})
-    return {key: text.strip("\n") for key, text in found.items()}
+    name, own = other or language(), None if other else _spoken.get()[1]
+    if not (FOLDER / f"{name}.toml").is_file() and own is None:
+        copy = f"copy micrograd/texts/en.toml to {name}.toml beside it"
+        raise ValueError(f"language {name!r} has no texts: {copy}, or pass a file as texts=")
+    found = _shipped(FOLDER, "en")[section] | _shipped(FOLDER, name).get(section, {})
+    if own is not None:
+        found |= _checked(Path(own).read_text(encoding="utf-8"), Path(own).name).get(section, {})
+    return found
 
 
-def lacking(own: FilePath) -> Iterator[str]:
-    """The English texts that a file of another language lacks, as lines of such a file."""
-    mine = _sections(Path(own))
-    for section, texts in _sections(FOLDER / "en.toml").items():
-        left = {key: texts[key] for key in texts if key not in mine.get(section, {})}
+def said(section: str, key: str, /, **values: object) -> str:
+    """One text in the language of this block, with its gaps filled.
+
+    >>> said("draw", "box.input", n=2)
+    '2 inputs'
+    """
+    return filled(texts_of(section)[key], **values)
+
+
+def filled(text: str, /, **values: object) -> str:
+    """The text with its gaps filled: {name} with a value, {n:form|form} with a form for a number.
+
+    >>> filled("{n} {n:вход|входа|входов}", n=1022)
+    '1,022 входа'
+    """
+
+    def value(gap: re.Match[str]) -> str:
+        x = values.get(gap[1], gap[0])
+        if gap[2] is not None:
+            return form(gap[2].split("|"), x)
+        return f"{x:,}" if isinstance(x, int) else str(x)
+
+    return GAP.sub(value, text)
+
+
+def form(forms: list[str], number: object) -> str:
+    """The form of a noun beside a number: of two, the first for 1; of three, as in Russian.
+
+    >>> [form(["вход", "входа", "входов"], n) for n in (21, 22, 5, 11)]
+    ['вход', 'входа', 'входов', 'входов']
+    """
+    n = int(re.sub(r"\D", "", str(number)) or 0)
+    if len(forms) < 3:
+        return forms[-1] if n != 1 else forms[0]
+    ends = n % 10 if not 10 < n % 100 < 15 else 0
+    return forms[0 if ends == 1 else 1 if 1 < ends < 5 else 2]
+
+
+def listed(some: Sequence[str]) -> str:
+    """Some words as a list.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    *others, last = some or [""]
+    before = texts_of("pages")["list.comma"].join(others)
+    return said("pages", "list.and", some=before, last=last) if others else last
+
+
+def wrap(text: str, columns: int, indent: str = "") -> list[str]:
+    """The lines of a text, each at most so wide; Chinese may end a line after each letter.
+
+    >>> wrap("前向传播 is done.", 6)
+    ['前向传', '播 is', 'done.']
+    """
+    lines = [""] if text else []
+    for word in WORD.findall(text):
+        line = lines[-1] + word
+        if lines[-1].strip() and len(line) + len(re.findall(f"[{WIDE}]", line)) > columns:
+            lines.append(indent)
+            word = word.lstrip()
+        lines[-1] += word
+    return lines
+
+
+# ---- Files of texts
+
+
+def faults(file: Path | Traversable) -> Iterator[str]:
+    """What is missing in a file of another language, as lines of such a file, and what is wrong."""
+    known, mine = _shipped(FOLDER, "en"), tomllib.loads(file.read_text(encoding="utf-8"))
+    for section, texts in known.items():
+        own = mine.pop(section, {})
+        left = {key: texts[key] for key in texts if key not in own}
         yield from [f"[{section}]"] * bool(left)
         yield from (f'"{key}" = {json.dumps(left[key], ensure_ascii=False)}' for key in left)
+        for key in own:
+            if wrong := _fault(texts.get(key), own[key], key.endswith(".start")):
+                yield f'# [{section}] "{key}": {wrong}'
+    yield from (f"# [{section}]: there is no such section in English" for section in mine)
 
 
-def _sections(file: Path | Traversable) -> dict[str, dict[str, str]]:
-    return _checked(file.read_text(encoding="utf-8"), file.name)
+def _fault(english: str | None, mine: object, is_code: bool) -> str:
+    if english is None or not isinstance(mine, str):
+        return "there is no such text in English" if english is None else "expected a text"
+    if is_code and COMMENT.sub("", english).strip() != COMMENT.sub("", mine).strip():
+        return "expected the same program, with other comments"
+    gaps, own = ({x.group() for x in GAP.finditer(text)} for text in (english, mine))
+    needed, allowed, used = ({GAP.sub(r"\1", x) for x in some} for some in
+                             ((x for x in gaps if ":" not in x), gaps, own))  # fmt: skip
+    if not needed <= used <= allowed:
+        return f"expected the gaps {sorted(gaps)}, got {sorted(own)}"
+    most = max((x.count("|") for x in own), default=0)
+    return f"expected at most 3 forms of a noun, got {most + 1}" if most > 2 else ""
+
+
+@lru_cache
+def _shipped(folder: Any, name: str) -> Sections:
+    file = folder / f"{name}.toml"
+    return _checked(file.read_text(encoding="utf-8"), file.name) if file.is_file() else {}
 
 
 @lru_cache(maxsize=4)
-def _checked(text: str, name: str) -> dict[str, dict[str, str]]:
-    found = _parsed(text)
-    known = _parsed((FOLDER / "en.toml").read_text(encoding="utf-8"))
+def _checked(text: str, name: str) -> Sections:
+    found: dict[str, Any] = tomllib.loads(text)
+    known: Sections = _shipped(FOLDER, "en") if name != "en.toml" else found
     for section, texts in found.items():
         is_section = section in known and isinstance(texts, dict)
         for key, text in texts.items() if is_section else [("", "")]:
@@ -70,9 +219,5 @@ def _checked(text: str, name: str) -> dict[str, dict[str, str]]:
                 got = f"{key!r} below [{section}]" if key else f"[{section}]"
                 raise ValueError(f"{name}: {expected} or [course], got {got}: use the keys "
                                  "that `python -m micrograd texts` prints")  # fmt: skip
+            texts[key] = text.strip("\n")
     return found
-
-
-@lru_cache(maxsize=4)
-def _parsed(text: str) -> dict[str, Any]:
-    return tomllib.loads(text)

@@ -408,7 +408,7 @@ def dead(h: History) -> Gaps:
     for layer, are_dead in layers.items():
         n, m = sum(are_dead), len(are_dead)
         if (n == m and len(looks) >= 3) or (n >= DEAD * m and stalled(h)):
-            return {"layer": layer or "the model", "n": n, "all": m}
+            return {"layer": layer or None, "n": n, "all": m}
     return None
 
 
@@ -418,7 +418,7 @@ def saturated(h: History) -> Gaps:
     for layer, share in _flat(h, h.look).items():
         from_start = min(share, first.get(layer, 0)) > ALL_FLAT and stays(h)
         if from_start or (share > FLAT and layer != h.layer[-1] and stalled(h)):
-            return {"layer": layer or "the model", "share": round(100 * share)}
+            return {"layer": layer or None, "share": round(100 * share)}
     return None
 
 

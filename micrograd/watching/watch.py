@@ -42,7 +42,7 @@ from micrograd.draw.variables import variables
 from micrograd.engine import Value, topological_order
 from micrograd.nn import accuracy
 from micrograd.optim import Optimizer, Parameters
-from micrograd.texts import texts_of
+from micrograd.texts import filled, said, texts_of
 from micrograd.watching.findings import (
     AFTERWARDS,
     AT_ONCE,
@@ -66,14 +66,15 @@ Numbers = tuple[list[float], list[float]]  # data and gradients of all parameter
 
 
 class Finding(NamedTuple):
-    """What is wrong since which step, and what to do."""
+    """What is wrong since which step, what to do, and both as a sentence."""
 
     step: int
     what: str
     how: str
+    text: str
 
     def __str__(self) -> str:
-        return f"Step {self.step}: {self.what}: {self.how}."
+        return self.text
 
 
 class Report(str):
@@ -95,7 +96,7 @@ class Run:
         X: examples; with them, the bar shows the accuracy, of the first thousand.
         y: the classes of the examples.
         bar: whether there is a progress bar.
-        language: that of the sentences; see `texts`.
+        language: that of the sentences, as in `explain`.
 
     Raises:
         TypeError: the model has something else than parameters with one number each.
@@ -109,7 +110,7 @@ class Run:
         y: Any = None,
         *,
         bar: bool = True,
-        language: str = "en",
+        language: str | None = None,
     ) -> None:
         self.items, self.model, self.bar = items, model, bar
         self.examples = None if X is None or y is None else (plain(X)[:MOST], flat(y)[:MOST])
@@ -173,7 +174,7 @@ class Run:
         losses = self.history.losses or [math.nan]
         key = "run" if self.findings else "fine" if self.history.losses else "none"
         known = {"first": f"{losses[0]:.4g}", "last": f"{losses[-1]:.4g}", "n": self._number}
-        lines = [self._texts[key].format(**known), *map(str, self.findings.values())]
+        lines = [filled(self._texts[key], **known), *map(str, self.findings.values())]
         return Report("\n".join(lines))
 
     # ---- What the loop and the engine tell
@@ -325,7 +326,10 @@ class Run:
                 gaps = finding(self.history)
             self._times[name] = self._times[name] + times if gaps is not None else 0
             if gaps is not None and self._times[name] >= (1 if finding in AT_ONCE else TIMES):
-                self.findings[name] = Finding(step.number, *_told(name, gaps, self._texts))
+                told = {"step": step.number, **_told(name, gaps, self._texts)}
+                self.findings[name] = Finding(
+                    **told, text=filled(self._texts["run.finding"], **told)
+                )
                 tqdm.write(str(self.findings[name]))
 
     def _first_bad(self, order: Sequence[Any]) -> dict[str, str] | None:
@@ -334,14 +338,16 @@ class Run:
             if not math.isfinite(node.data):
                 formula = described(node._op, node._prev) if node._prev else ""
                 if node in self._index:
-                    formula = f"the update of {self.history.names[self._index[node]]}"
+                    name = self.history.names[self._index[node]]
+                    formula = filled(self._texts["run.formula.update"], name=name)
                 key = {} if formula else {"key": "nonfinite.data"}
                 return {"formula": formula, "result": f"{node.data}", **key}
         for node in reversed(order):
             operands = getattr(node, "_prev", ())
             if not all(math.isfinite(operand.grad) for operand in operands):
                 formula = described(node._op, [*operands])
-                return {"formula": f"the backward pass of {formula}", "result": "inf or nan"}
+                formula = filled(self._texts["run.formula.backward"], formula=formula)
+                return {"formula": formula, "result": self._texts["run.result.bad"]}
         return None
 
     def _look_around(self) -> None:
@@ -375,8 +381,9 @@ class Run:
 
     def _state(self) -> str:
         share = self.history.accuracy
-        losses = [f"loss {loss:.4g}" for loss in self.history.losses[-1:]]
-        return ", ".join(losses + ([f"{share:.0%} right"] if share is not None else []))
+        told = {"loss": [f"{loss:.4g}" for loss in self.history.losses[-1:]],
+                "right": [] if share is None else [f"{share:.0%}"]}  # fmt: skip
+        return ", ".join(filled(self._texts[f"run.state.{x}"], x=y) for x in told for y in told[x])
 
 
 watch = Run  # as one calls it
@@ -407,7 +414,7 @@ def look_after(
             history.add(Step(len(losses), data, grads, grads, data, grads, look=look))
     for finding in AFTERWARDS if history.looks and not solved(history) else ():
         if gaps := finding(history):
-            return ": ".join(_told(finding.__name__, gaps, texts_of("watch", "en")))
+            return ": ".join(_told(finding.__name__, gaps, texts_of("watch")).values())
     return ""
 
 
@@ -423,11 +430,12 @@ def _look(
     return Look(topological_order(sum(function(*map(plain, row)) for row in rows)), index)
 
 
-def _told(name: str, gaps: dict[str, Any], texts: Mapping[str, str]) -> tuple[str, str]:
-    # What is wrong, and how to mend it.
+def _told(name: str, gaps: dict[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
+    # What is wrong, and how to mend it; a layer without a name is the whole model.
     shown = {k: f"{x:.3g}" if isinstance(x, float) else x for k, x in gaps.items()}
-    what, how = (f"{gaps.get('key') or name}.{part}" for part in ("what", "how"))
-    return texts[what].format(**shown), texts[how].format(**shown)
+    shown |= {k: texts["run.model"] for k, x in gaps.items() if x is None}
+    key = gaps.get("key") or name
+    return {part: filled(texts[f"{key}.{part}"], **shown) for part in ("what", "how")}
 
 
 def _is_parameter(thing: object) -> bool:
@@ -461,7 +469,9 @@ def _parameters(model: Any) -> list[tuple[str, Any]]:
         if not isinstance(p.data, Real):
             got = f"got {type(p.data).__name__} as the data of parameter {i}"
             raise TypeError(f"watch expects parameters with one number each, {got}")
-        named.append((paths.get(id(p)) or getattr(p, "label", "") or f"parameter {i}", p))
+        named.append(
+            (paths.get(id(p)) or getattr(p, "label", "") or said("watch", "run.parameter", n=i), p)
+        )
     return named
 
 

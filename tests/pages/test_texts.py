@@ -14,10 +14,13 @@ import pytest
 from page_programs import Recurrent
 from plotting import X, Y, trained
 
-from micrograd import MLP, Value, explain, microscope, playground, texts
+from micrograd import MLP, Value, draw_dot, explain, microscope, playground, texts, watch
 from micrograd.__main__ import main
-from micrograd.grade import RULES, Check
+from micrograd.draw import draw_network
+from micrograd.grade import RULES, Check, Report
+from micrograd.grade.programs import skeleton
 from micrograd.pages.page import Page
+from micrograd.plot import training_figure
 from micrograd.texts import FOLDER, texts_of
 
 ENGLISH = (FOLDER / "en.toml").read_text(encoding="utf-8")
@@ -26,7 +29,7 @@ PAGES = Path(texts.__file__).parents[1] / "pages"
 
 def shouted(text):
     """A text in capital letters; its gaps stay."""
-    return re.sub(r"\{\w+\}|[^{]+", lambda part: part[0] if part[0][0] == "{" else part[0].upper(),
+    return re.sub(r"\{\w+:?|[^{]+", lambda part: part[0] if part[0][0] == "{" else part[0].upper(),
                   text)  # fmt: skip
 
 
@@ -59,9 +62,14 @@ def test_pages_use_each_text_and_no_others():
     used |= {f"{x.stem}.title" for x in PAGES.glob("*.js")}
     english = texts_of("pages").keys()
     assert used <= english
-    groups = ("box.", *re.findall(r"\{\{(\w+\.[\w.]*)\*\}\}", source))
+    groups = tuple(re.findall(r"\{\{(\w+\.[\w.]*)\*\}\}", source))
     named = set(re.findall(r'"(\w+\.[\w.]+)"', source))
     assert {x for x in english - used - named if not x.startswith(groups)} == set()
+    python = "".join(x.read_text(encoding="utf-8") for x in PAGES.parent.rglob("*.*[yt]"))
+    for section in ("draw", "report", "plot"):  # a key in Python may end with a gap
+        keys = {key for key in texts_of(section) if not re.search(f"[\"']{key}[\"']", python)}
+        begun = (*re.findall(r'f"([\w.]+)\{', python), "skeleton.")
+        assert {key for key in keys if not key.startswith(begun)} == set()
     assert {x.rpartition(".")[0] for x in texts_of("grade")} == RULES.keys()
 
 
@@ -69,8 +77,10 @@ def test_texts_of_ones_own_replace_some_and_the_rest_is_english(own):
     mine = {"button.play": "Abspielen", "explain.title": "Rückwärts", "playground.title": "Lernen"}
     lines = (f'"{key}" = "{text}"' for key, text in mine.items())
     file = own("\n".join(['[course]\ntitle = "Kurs"\n[pages]', *lines]))
-    assert texts_of("pages", "de", file) == texts_of("pages") | mine
-    assert texts_of("course", "de", file) == texts_of("course") | {"title": "Kurs"}
+    english = {section: texts_of(section) for section in ("pages", "course")}
+    with texts.speaking("de", file):
+        assert texts_of("pages") == english["pages"] | mine
+        assert texts_of("course") == english["course"] | {"title": "Kurs"}
     for page, title in (
         (explain(Value(1.0) * 2, language="de", texts=file), "Rückwärts"),
         (playground(language="de", texts=file), "Lernen"),
@@ -107,15 +117,84 @@ def test_what_is_not_a_text_is_an_error(text, got, own):
         explain(Value(1.0), texts=own(text))
 
 
-def test_the_command_line_prints_all_texts_and_lists_those_that_a_file_lacks(own, capsys):
+def test_the_command_line_prints_all_texts_and_lists_what_is_wrong_in_a_file(own, capsys):
     assert main(["texts"]) == 0
     assert tomllib.loads(printed := capsys.readouterr().out) == tomllib.loads(ENGLISH)
     assert main(["texts", str(own(printed))]) == 0
     assert capsys.readouterr().out == "\n"
     left = tomllib.loads(ENGLISH)
     lines = [f"[grade]\n{json.dumps(key)} = 'x'" for key in [left["grade"].popitem()[0]]]
-    assert main(["texts", str(own("\n".join(lines)))]) == 0
+    assert main(["texts", str(own("\n".join(lines)))]) == 1
     assert tomllib.loads(capsys.readouterr().out) == left
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ('"steps.count" = "{at} of {last}"', '"steps.count" = "{at} von {end}"',
+         r"\[pages\] \"steps.count\": expected the gaps \['\{at\}', '\{last\}'\], got .*end"),
+        ('"steps.count" = "{at} of {last}"', '"steps.count" = "{last}: {at}"', ""),
+        ('"button.play" =', '"button.go" = "Los"\n"button.play" =', '"button.go": there is no'),
+        ("\n[draw]", "\n[drawn]\n[draw]", r"\[drawn\]: there is no such section"),
+        ("{n:step|steps}", "{n:Schritt|Schritte}", ""),
+        ("{n:step|steps}", "{n:1|2|3|4}", "expected at most 3 forms of a noun, got 4"),
+        ("    h = 0.001", "    h = 0,001", '"slope.start": expected the same program'),
+        ("# Chapter 1: the slope", "# Kapitel 1: die Steigung", ""),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_a_file_is_listed(old, new, fault, own):
+    found = [*texts.faults(own(ENGLISH.replace(old, new)))]
+    assert re.search(fault, "".join(found))
+    assert not fault or found
+
+
+@pytest.mark.parametrize("file", [x for x in FOLDER.iterdir() if x.name.endswith(".toml")], ids=str)
+def test_each_language_has_all_texts_with_the_right_gaps(file):
+    assert [*texts.faults(file)] == []
+
+
+FORMS = {"en": "one other", "de": "one other", "es": "one other", "pt-PT": "one other",
+         "ru": "one few many", "zh": "other"}  # fmt: skip
+
+
+def test_numbers_choose_the_form_of_a_noun_as_unicode_says(opened, tmp_path):
+    explain(Value(1.0) * 2, names={}).save(tmp_path / "page.html")
+    with opened(tmp_path / "page.html") as page:
+        for language, forms in FORMS.items():
+            rules = f"Array.from({{length: 230}}, (_, n) => new Intl.PluralRules('{language}')"
+            known = page.evaluate(f"{rules}.select(n))")
+            assert [texts.form(forms.split(), n) for n in range(230)] == known
+            assert page.evaluate(f"{rules} && formOf({forms.split()}, n))") == known
+
+
+def test_what_is_drawn_plotted_and_told_in_another_language(loud, monkeypatch):
+    def english(*words):
+        return {word for text in words for word in re.findall("[a-z]{4,}", text)} - CODE
+
+    model, x = MLP(2, [3, 1]), Value(2.0)
+    y = x * x + 1
+    drawings = [
+        draw_dot(y, language="xx"),
+        draw_dot(sum(model([k, 1.0]) for k in (1.0, 2.0)), language="xx"),
+        draw_network(model, [1.0, 2.0], numbers=True, language="xx"),
+    ]
+    y.backward()
+    drawings += [draw_dot(y, edges="derivatives", language="xx"), draw_dot(y, level="array")]
+    for drawing in drawings[:-1]:
+        svg = drawing.pipe("svg", encoding="utf-8")
+        assert 'lang="xx"' in svg
+        shown = re.findall("<(?:text|desc)[^>]*>([^<]*)", svg)
+        assert english(*(re.sub(r"draw_dot\(.*?\)", "", text) for text in shown)) == set()
+    figure = training_figure(lambda X: X[:, 0], [[0, 0], [1, 1]], [0, 1], [2.0, 1.0], language="xx")
+    assert {ax.get_ylabel() for ax in figure.axes} == {"x2", "LOSS", "CONFIDENCE IN CLASS 1"}
+    run = watch(range(3), [x], bar=False, language="xx")
+    for _ in run:
+        (x * x).backward()
+    assert english(*str(run.report()).split(" ")) == set()
+    monkeypatch.setenv("MICROGRAD_LANGUAGE", "xx")
+    assert Report("mine", ()).verdict == "VERDICT: NO MISTAKE FOUND (0 CHECKS PASSED)."
+    assert 'lang="xx"' in explain(y).html
+    assert "TASK 8. MORE OPERATIONS" in skeleton("mine.py")
 
 
 def test_a_rule_and_its_fix_in_another_language(loud):
@@ -232,8 +311,8 @@ def test_a_recorded_run_in_another_language(loud, opened, tmp_path):
     path = tmp_path / "page.html"
     for run in (trained(2), trained(1, hidden=(40, 40))):
         data = {"run": run._data() | {"unit": "U"}}
-        page = Page("recorded", data, "", 0, language="xx", layout="playground")
-        page.save(path)
+        with texts.speaking("xx"):
+            Page("recorded", data, "", 0, layout="playground").save(path)
         with opened(path) as shown:
             shown.evaluate("page.transport.pause()")
             shown.evaluate("document.querySelector('#show-gradients').click()")

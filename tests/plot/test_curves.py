@@ -21,7 +21,7 @@ def test_loss_curve_counts_steps_from_one():
 def test_short_and_broken_curves_are_drawn(losses):
     ax = loss_curve(losses)
     ax.figure.canvas.draw()
-    assert ax.get_title(loc="right") == ("training 0.5" if losses else "no steps yet")
+    assert ax.get_title(loc="right") == ("training 0.5" if losses else "nothing yet")
 
 
 def curves_of(figure):
@@ -72,7 +72,7 @@ def test_learning_curves_of_training_alone_and_of_other_epochs():
 def test_learning_curves_without_numbers_say_so(numbers):
     figure = learning_curves({"loss": numbers})
     figure.draw_without_rendering()
-    assert figure.axes[0].get_title(loc="right") == "no epochs yet"
+    assert figure.axes[0].get_title(loc="right") == "nothing yet"
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ export function showControls() {
     shape.setAttribute("aria-pressed", shape.dataset.shape === settings.data && !experiment.byHand);
   $("undo").disabled = !experiment.past.states.length;
   if (!isFixed) {
-    const layers = hidden.length === 1 ? "{{net.hidden.one}}" : "{{net.hidden}}";
+    const layers = filled("{{net.hidden}}", {n: hidden.length});
     $("layer-count").replaceChildren(`${hidden.length} `, word("layers", layers));
     $("fewer-layers").disabled = !hidden.length;
     $("more-layers").disabled = hidden.length >= MOST_LAYERS;

@@ -50,7 +50,7 @@ function drawCurves(canvas, {steps, unit, lines, now, top, height}) {
   context.textBaseline = "top";
   context.textAlign = "left";
   if (isLog) context.fillText("{{curve.log}}", box.left + 4, box.top);
-  const last = filled(end === 1 ? "{{curve.end.one}}" : "{{curve.end}}", {n: end, unit});
+  const last = filled("{{curve.end}}", {n: end, unit});
   context.textAlign = "right";
   context.fillText(last, width, box.bottom + 4);
   context.textAlign = "center";

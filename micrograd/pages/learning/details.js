@@ -151,7 +151,7 @@ function pasteDetail() {
   const said = make("output", {"aria-live": "polite"}),
     target = make("select", {"aria-label": "{{csv.target}}", change: () => hideTarget()}),
     boxes = make("span", {role: "group", "aria-label": "{{csv.inputs}}"}),
-    columns = make("div", {class: "row", hidden: ""}, "{{csv.target}} ", target, " {{csv.inputs}} ", boxes);
+    columns = make("div", {class: "row", hidden: ""}, ...partsOf("{{csv.predict}}", {target, inputs: boxes}));
   const hideTarget = () => [...boxes.children].forEach((box, k) => (box.hidden = k === +target.value));
   // The last column is the one to predict, until another is chosen.
   const show = () => {

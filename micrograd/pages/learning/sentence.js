@@ -35,7 +35,7 @@ function whatNow() {
   if (training.steps) return [["{{train.rule}}"]];
   const n = training.p.length,
     biases = isFixed ? 0 : model.layers.flat().length;
-  const begin = isFixed ? "{{train.start.fixed}}" : biases === 1 ? "{{train.start.one}}" : "{{train.start}}";
+  const begin = isFixed ? "{{train.start.fixed}}" : "{{train.start}}";
   return [[filled(begin, {n, weights: n - biases, biases})]];
 }
 

@@ -77,8 +77,7 @@ function writeTranscript(last) {
   list.start = from;
   list.replaceChildren(...lines);
   const rest = model.steps.count - 1 - last;
-  const more = filled(rest === 1 ? "{{transcript.more.one}}" : "{{transcript.more}}", {n: rest});
-  inside("transcript", "p").textContent = rest ? more : "";
+  inside("transcript", "p").textContent = rest ? filled("{{transcript.more}}", {n: rest}) : "";
 }
 
 // The gradient of the chosen leaf as the sum over all paths to the result.
@@ -93,7 +92,7 @@ function showPaths(at) {
   const count = ways[picked];
   const gradient = number(model.right.gradients()[picked]);
   const about = {name: name(picked), gradient, n: count < 2 ** 53 ? counted(count) : number(count)};
-  const head = filled(count === 1 ? "{{paths.sum.one}}" : "{{paths.sum}}", about);
+  const head = filled("{{paths.sum}}", about);
   if (count > 8) return say(make("p", "", `${head}. {{paths.many}}`));
   const lines = [];
   /** @type {any[]} */

@@ -8,7 +8,7 @@ import {filled} from "../shared/texts.js";
 import {showFormula, withButtons} from "./meaning.js";
 import {moveAt} from "./slope.js";
 import {compute, page, past, pick, recompute, redraw, setLeaf, turn} from "./state.js";
-import {firstFew, movingKind, waiting} from "./words.js";
+import {firstFew, waiting} from "./words.js";
 
 const MOST_LEAVES = 1000;
 
@@ -49,7 +49,7 @@ export function listLeaves() {
   const {leaves, allMove, moving, name} = page.model;
   $("leaf").replaceChildren(...leaves.slice(0, MOST_LEAVES).map(leafOption));
   showRate(page.rate);
-  $("oneStep").title = filled("{{explain.step.title}}", {leaf: movingKind(page.model)});
+  $("oneStep").title = page.model.allMove ? "{{explain.step.leaf}}" : "{{explain.step.title}}";
   $("moves").hidden = !allMove;
   withButtons($("moves"), filled("{{step.all}}", {leaves: firstFew(moving.map(name), 8)}));
 }

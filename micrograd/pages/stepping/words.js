@@ -5,7 +5,6 @@
 // serves as an example, or -1, and `delta` how far it is said to move.
 
 import {formulaOf, localInMath, plain} from "../shared/formula.js";
-import {WORDS} from "../shared/glossary.js";
 import {added, counted, inBrackets, inFormula, number} from "../shared/numbers.js";
 import {chainTexts} from "../shared/picture.js";
 import {filled} from "../shared/texts.js";
@@ -23,7 +22,7 @@ const callNumber =
 // "a, b and c", or of more than `most`: "a, b, c and 5 more".
 export function firstFew(texts, most = 4) {
   const shown = texts.length > most ? most - 1 : texts.length - 1;
-  const about = {some: texts.slice(0, shown).join(", "), last: texts.at(-1), n: texts.length - shown};
+  const about = {some: texts.slice(0, shown).join("{{list.comma}}"), last: texts.at(-1), n: texts.length - shown};
   return shown > 0 ? filled(texts.length > most ? "{{list.more}}" : "{{list.and}}", about) : texts.join("");
 }
 
@@ -88,20 +87,20 @@ export function told(model, at) {
       isAround = boxes[item.box].kind === "outside",
       count = counted(computed(model, item).length);
     const values = {name: itemName(model, item), inside: boxes[view.focus]?.label, n, count};
-    found.sentence = filled(isAround ? "{{say.around}}" : n === 1 ? "{{say.box.one}}" : "{{say.box}}", values);
+    found.sentence = filled(isAround ? "{{say.around}}" : "{{say.box}}", values);
   } else if (step.phase === "seed") {
     found.sentence = filled(step.pass ? "{{say.seed.again}}" : "{{say.seed}}", {result});
   } else if (step.phase === "backward") {
     found.chains = chains(model, item, state);
     const receivers = [...new Set(found.chains.map(({node}) => model.name(node)))];
-    const uses = found.chains.length > 1 ? "{{say.backward.uses}}" : "";
+    const uses = found.chains.length > 1 ? "{{say.backward.uses}}" : "{{say.backward}}";
+    const say = receivers.length > 1 ? "{{say.backward.each}}" : uses;
     const isReceiver = i => item.box !== undefined && graph.isLeaf(i) && model.kinds[i] !== "c";
     const inside = item.nodes.filter(isReceiver).length;
-    const to = receivers.length ? "{{say.backward}}" : inside ? "{{say.backward.inside}}" : "{{say.backward.none}}";
+    const to = receivers.length ? say : inside ? "{{say.backward.inside}}" : "{{say.backward.none}}";
     found.sentence = filled(inside && receivers.length ? `${to} {{say.backward.too}}` : to, {
       name: itemName(model, item),
       operands: firstFew(receivers),
-      each: receivers.length > 1 ? "{{say.backward.each}}" : uses,
       n: counted(inside),
     });
   } else {
@@ -220,13 +219,11 @@ export function whyMultiplied({name, graph}, {node, giver, local, upstream}) {
   return filled("{{why.multiply}}", {x, y, result, a: number(local), b: number(upstream), product});
 }
 
-export const movingKind = ({allMove}) => (allMove ? "{{word.leaf}}" : WORDS.parameter);
 export const isLoss = ({name, graph}) => /loss|error|cost/i.test(name(graph.root));
-export const whatFor = model =>
-  filled(isLoss(model) ? "{{why.gradients}}" : "{{why.gradients}} {{why.instead}}", {
-    result: model.name(model.graph.root),
-    leaf: movingKind(model),
-  });
+export function whatFor(model) {
+  const what = model.allMove ? "{{why.gradients.leaf}}" : "{{why.gradients}}";
+  return filled(isLoss(model) ? what : `${what} {{why.instead}}`, {result: model.name(model.graph.root)});
+}
 
 // The step in one line of text, for the transcript and for screen readers.
 export function asText(model, at, {phase, sentence, equation, chains, state} = told(model, at)) {
