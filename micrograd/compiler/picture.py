@@ -14,6 +14,7 @@ from micrograd.core.naming import distinct
 from micrograd.draw.dot import MANY, QUICK
 from micrograd.draw.render import Digraph
 from micrograd.draw.tokens import COLOURS, EDGE, FONT, GRAPH
+from micrograd.texts import said
 
 LARGEST = 150  # groups: a layout that takes a second or two
 
@@ -46,19 +47,20 @@ def picture(schedule: Schedule, arguments: Sequence[str], format: str, rankdir: 
     maker = {(False, slot): card for slot in range(n)}  # the card of each number
     leaves = []
     for argument, name, places in zip(cards, arguments, schedule.inputs, strict=True):
-        several = f"{len(places)} x " if len(places) > 1 else ""
-        leaves.append((argument, f"{name} ({several}lanes)", "input"))
+        several = "compiled.several" if len(places) > 1 else "compiled.inputs"
+        leaves.append((argument, said("draw", several, name=name, n=len(places)), "input"))
         maker.update({(True, slot): argument for slot in places})
-    leaves += [(card, f"{n} parameter{'s' * (n > 1)}", "parameter")] if n else []
+    leaves += [(card, said("draw", "box.parameter", n=n), "parameter")] if n else []
     for card, text, kind in leaves:
         frame, fill = COLOURS[kind]
         style = "filled,rounded" if kind == "input" else "filled"
         dot.node(card, text, color=frame, fillcolor=fill, style=style)
     mean, *gradients, each = map(tuple, schedule.results.tolist())
-    titles = {"mean": {mean}, "gradients": set(gradients), "each example": {each}}
+    titles = {"mean": {mean}, "gradients": set(gradients), "each": {each}}
     for card, group in zip(names, groups, strict=True):
         made = _numbers(group.result)
-        title = ", ".join(title for title, slots in titles.items() if slots.intersection(made))
+        shown = (key for key, slots in titles.items() if slots.intersection(made))
+        title = ", ".join(said("draw", f"compiled.{key}") for key in shown)
         frame, fill = COLOURS["result" if title else "operation"]
         label = repr(group) + f"\n{title}" * bool(title)
         dot.node(card, label, color=frame, fillcolor=fill, penwidth="2" if title else "1")

@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
+import tomllib
 from collections.abc import Mapping
 from importlib import import_module
 from io import BytesIO
@@ -26,10 +27,11 @@ from zipfile import ZipFile
 from micrograd.core.files import FilePath, write_whole
 from micrograd.course.answers import ANSWERS, edited
 from micrograd.pages.page import as_json, html_page
+from micrograd.texts import FOLDER, commented, spoken, spoken_now, texts_of
 from micrograd.texts import language as spoken_language
-from micrograd.texts import spoken, spoken_now, texts_of
 
 PARTS = Path(__file__).resolve().parent
+WIDEST = 56  # columns of a comment in the editor
 CACHE = Path.home() / ".cache" / "micrograd-course"
 
 # The npm packages: the version, the hash that the registry gives, and the licence.
@@ -125,26 +127,23 @@ def checked(archive: bytes, integrity: str, what: str) -> bytes:
 
 def zipped(tasks: FilePath | None = None) -> bytes:
     """An archive of what Python imports in the page: two packages, and a teacher's chapters."""
-    archive = BytesIO()
+    archive, name = BytesIO(), f"{spoken_language()}.toml"
+    left_out = {x.name for x in FOLDER.iterdir() if x.name.endswith(".toml")} - {"en.toml", name}
+    left_out |= {"__pycache__", "demos"}
     with ZipFile(archive, "w") as opened:
         for folder in own_chapters(tasks):
-            for name in ("tests", "picture"):
-                if (path := folder / f"{name}.py").exists():
-                    opened.writestr(f"{folder.name}_{name}.py", path.read_bytes())
+            for part in ("tests", "picture"):
+                if (path := folder / f"{part}.py").exists():
+                    opened.writestr(f"{folder.name}_{part}.py", path.read_bytes())
         for package in map(import_module, OWN):
             (folder,) = map(Path, package.__path__)
             for path in sorted(folder.rglob("*")):
                 inside = path.relative_to(folder.parent)
-                is_spoken = path.suffix != ".toml" or path.stem in (
-                    "en",
-                    spoken_language(),
-                    "rules",
-                )
-                if path.is_file() and is_spoken and not {"__pycache__", "demos"} & {*inside.parts}:
+                if path.is_file() and not left_out & {*inside.parts}:
                     opened.writestr(inside.as_posix(), path.read_bytes())
         _, own = spoken_now()  # for the pages and rules that are shown later
-        if own and (name := f"micrograd/texts/{spoken_language()}.toml") not in opened.namelist():
-            opened.writestr(name, Path(own).read_bytes())
+        if own and f"micrograd/texts/{name}" not in opened.namelist():
+            opened.writestr(f"micrograd/texts/{name}", Path(own).read_bytes())
     return archive.getvalue()
 
 
@@ -185,7 +184,7 @@ def course(
     lock["packages"] = {}  # all that is installed is in the page
     files["pyodide-lock.json"] = json.dumps(lock).encode()
     files = compiled(files | {"course.zip": zipped(tasks)})
-    editor, table = packages["codemirror"], texts_of("course")
+    editor, table = packages["codemirror"], texts_and_starts()
     return html_page(
         "course",
         "course",
@@ -247,6 +246,13 @@ def texts_of_own(folder: Path) -> dict[str, str]:
 def hidden(solution: str) -> str:
     """The solution, so that a search in the page does not find it."""
     return base64.b64encode(solution.encode("ascii", "backslashreplace")).decode()
+
+
+def texts_and_starts() -> dict[str, str]:
+    """All texts of the course, and for each chapter the program with which it begins."""
+    starts = tomllib.loads((PARTS / "starts.toml").read_text(encoding="utf-8"))
+    made = {f"{x}.start": commented(starts[x].strip("\n"), "course", WIDEST) for x in starts}
+    return texts_of("course") | made
 
 
 def solutions(table: Mapping[str, str], tasks: FilePath | None = None) -> dict[str, str]:

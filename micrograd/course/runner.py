@@ -65,7 +65,7 @@ def start(
         return drawn.replace("Arial", FONT["fontname"]).encode()
 
     tasks.TEXTS.update(json.loads(texts))
-    os.environ["MICROGRAD_LANGUAGE"] = tasks.TEXTS["language"]
+    os.environ["MICROGRAD_LANGUAGE"] = tasks.TEXTS.get("language", "en")
     register(picture)
     sys.stdout = sys.stderr = printed
     sys.displayhook = show

@@ -43,9 +43,8 @@ SIGNS = {TIMES_EACH[0].strip(): "legend.each", ADDED[0].strip(): "legend.added",
 
 def legend_of(rules: Rules, known: str) -> list[Piece]:
     """The legend of rules: what their colours mean and, for arrays, their signs."""
-    local, upstream, tangent, share = (
-        said("draw", f"legend.{word}") for word in ("local", "upstream", "tangent", "share")
-    )
+    local, upstream, share = (said("pages", f"word.{x}") for x in ("local", "upstream", "share"))
+    tangent = said("draw", "legend.tangent")
     legends: dict[str, list[Piece]] = {
         "reverse": product(local, upstream, share),
         "forward": product(local, tangent, share, forward=True),

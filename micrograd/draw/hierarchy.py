@@ -205,7 +205,7 @@ class Hierarchy:
         elif used and op == "+":
             vector.label = said("pages", "name.sum")
         size = n if others else n + 1
-        vector.about = said("draw", "box.operation" if others else "box.of", n=size)
+        vector.about = said("draw", "box.operation" if others else "box.terms", n=size)
         if n - len(used) > 1:
             vector.about = said("draw", "box.vector", n=n - len(used))
 

@@ -241,7 +241,7 @@ def described(svg: str) -> str:
             said("draw", "said.from", card=card, operands=listed(givers)) if givers else card
         )
     if len(cards) > MOST_DESCRIBED:
-        parts.append(said("draw", "said.more", n=len(cards) - MOST_DESCRIBED))
+        parts.append(said("pages", "list.rest", n=len(cards) - MOST_DESCRIBED))
     counts = {"n": len(cards), "arrows": len(arrows), "parts": "; ".join(parts)}
     return said("draw", "said.graph", **counts)
 

@@ -68,7 +68,9 @@ PACKAGES = Path(__file__).resolve().parents[2]
 # ---- 1. Here: the process and what it has found
 
 
-def grade_file(path: FilePath, seconds: float = 10.0, class_name: str = "Value") -> Report:
+def grade_file(
+    path: FilePath, seconds: float = 10.0, class_name: str = "Value", language: str | None = None
+) -> Report:
     r"""The report on a class in a file or a notebook, which runs in a separate process.
 
     Only the top-level statements that define the class run. If the file does not load, never ends,
@@ -80,6 +82,7 @@ def grade_file(path: FilePath, seconds: float = 10.0, class_name: str = "Value")
         path: a .py file, a notebook (.ipynb), or a folder with one file that defines the class.
         seconds: time limit for the whole run.
         class_name: the name of the class in the file.
+        language: that of the report, as in `explain`.
 
     Raises:
         FileNotFoundError: there is no such file, or not exactly one in the folder.
@@ -128,7 +131,8 @@ def grade_file(path: FilePath, seconds: float = 10.0, class_name: str = "Value")
     name = printable(os.fspath(path))
     if checks and checks[0].passed and (place := checks[0].place):
         name += f" (of several, the class in {place})"
-    return Report(name, (*checks, *rest), time.monotonic() - began)
+    seconds = time.monotonic() - began
+    return Report(name, (*checks, *rest), seconds, language=language)
 
 
 def _read(lines: Sequence[bytes]) -> Iterator[Check]:

@@ -21,7 +21,7 @@ from typing import Any
 from micrograd.core.node import operations
 from micrograd.engine import Value
 from micrograd.grade.graded_class import GradedClass, Observed
-from micrograd.texts import said, texts_of, wrap
+from micrograd.texts import commented, said, texts_of
 
 ROWS = tomllib.loads((resources.files(__package__) / "rules.toml").read_text("utf-8"))["rule"]
 
@@ -259,11 +259,7 @@ LAST_TASK = {*[*OTHERS][:7], *OTHERS_BESIDE_NUMBERS}
 def skeleton(file: str) -> str:
     """The Python file of that name in which the tasks are to be done, as comments in a class."""
     text = (resources.files(__package__) / "skeleton.txt").read_text("utf-8")
-
-    def comment(gap: re.Match[str]) -> str:
-        return "\n".join(wrap(gap[1] + said("report", gap[2]), WIDEST, gap[1]))
-
-    return re.sub(r"( *# |)\{\{(.+?)\}\}", comment, text.replace("my_engine.py", file))
+    return commented(text.replace("my_engine.py", file), "report", WIDEST)
 
 
 def task_of(x: Check | Row) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 
 from micrograd.core.files import ending_of, show, write_whole
 from micrograd.draw import tokens
-from micrograd.texts import language, texts_of
+from micrograd.texts import language, speaking, spoken_now, texts_of
 
 TEXT = r"\{\{(\w+\.[\w.]*[\w*])\}\}"  # a text, or all that begin so, in a script
 SHARED = r"\{\{(head|transport|scripts)\}\}"  # a file of HTML that pages share
@@ -176,6 +176,7 @@ class Page:
         **contents: str,
     ) -> None:
         self._about, self._height, self._film = about, height, film
+        self._spoken = spoken_now()
         self._title = html.escape(str(title or texts_of("pages")[f"{name}.title"]))
         contents |= {"title": self._title, "data": as_json(data)}
         script = name if data else ""
@@ -196,7 +197,8 @@ class Page:
         elif self._film:
             from micrograd.draw.film import write_film  # loads an imaging library
 
-            write_film(path, self._film(dark))
+            with speaking(*self._spoken):
+                write_film(path, self._film(dark))
         return os.fspath(path)
 
     def show(self) -> None:

@@ -114,10 +114,10 @@ def _draw_points(ax: Axes, scene: Scene, theme: Theme) -> None:
         ax.scatter(x1, x2, size, marker=MARKERS[k], label=label, **look)
 
     for k, name in enumerate(scene.names):
-        fill, label = theme[f"class-{k}"], said("plot", "class", name=as_label(name))
+        fill, label = theme[f"class-{k}"], said("pages", "plane.class", name=as_label(name))
         draw(scene.points[scene.labels == k], k, fill, LIGHT["ink"], 1 / 40, label)
     for i, k in enumerate(np.unique(scene.truth)):
-        edge, label = theme[f"class-{k}"], "_" if i else said("plot", "validation")
+        edge, label = theme[f"class-{k}"], "_" if i else said("pages", "plane.validation")
         draw(scene.tested[scene.truth == k], k, theme["panel"], edge, 1 / 20, label)
     if len(scene.line):
         dashed: Any = {"linewidth": 1.4, "dashes": (4, 3), "zorder": 4}

@@ -59,7 +59,7 @@ def health(run: Run, *, dark: bool = False, language: str | None = None) -> Figu
     figure = NotebookFigure(12.0, 3.4, dark)
     left, middle, right = figure.subplots(1, 3)
     _draw_shares(left, outputs, said("plot", "health.output"))
-    _draw_shares(middle, gradients, said("plot", "health.gradient"))
+    _draw_shares(middle, gradients, said("pages", "word.gradient"))
     theme = theme_of(right)
     for k, layer in enumerate(gradients):
         pairs = [(step, ratios[layer]) for step, ratios in history.updates if layer in ratios]

@@ -98,7 +98,10 @@ def slope(
         told |= {name: number(part) for name, part in parts.items()}
     title = said("plot", "slope.moved" if move else "slope", **told)
     ax.set_title(title, loc="right", fontsize="small", color=theme["faint"])
-    ax.set(xlabel=as_label(label[x] or "x"), ylabel=as_label(label[loss] or said("plot", "result")))
+    ax.set(
+        xlabel=as_label(label[x] or "x"),
+        ylabel=as_label(label[loss] or said("pages", "word.result")),
+    )
     ax.spines[["top", "right"]].set_visible(False)
     style_axes(ax)
     return ax

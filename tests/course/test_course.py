@@ -25,7 +25,6 @@ from micrograd.course import build
 from micrograd.course import tasks as course_tasks
 from micrograd.course.answers import ANSWERS, edited
 from micrograd.grade import RULES
-from micrograd.texts import texts_of
 
 PARTS = Path(micrograd.course.__path__[0])
 CHAPTERS = list(ANSWERS)
@@ -37,8 +36,8 @@ def builder():
 
 
 @pytest.fixture(scope="module")
-def texts():
-    return texts_of("course")
+def texts(builder):
+    return builder.texts_and_starts()
 
 
 @pytest.fixture(scope="module")
