@@ -17,7 +17,7 @@ import math
 import os
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -31,9 +31,9 @@ from micrograd.draw.hierarchy import LEVELS, Hierarchy
 from micrograd.draw.records import Graph
 from micrograd.draw.variables import variables
 from micrograd.engine import Value
-from micrograd.pages.page import Page
+from micrograd.pages.page import Page, in_languages
 from micrograd.pages.pieces import recorded_rules
-from micrograd.texts import spoken, texts_of
+from micrograd.texts import texts_of
 
 LARGEST = 50_000  # nodes
 LARGE = 100  # nodes: fewer are called by their formulas
@@ -42,7 +42,7 @@ BESIDE = 12  # cards in an open stack
 KINDS = {"input": "i", "parameter": "p", "constant": "c", "operation": "o", "result": "r"}
 
 
-@spoken
+@in_languages
 def explain(
     loss: Value,
     names: Mapping[str, object] | None = None,
@@ -52,6 +52,7 @@ def explain(
     parameters: Iterable[Value] = (),
     language: str | None = None,
     texts: str | os.PathLike[str] | None = None,
+    languages: Sequence[str] = (),
 ) -> Page:
     """A page that steps through the forward pass, the seed and the backward pass of a graph.
 
@@ -80,6 +81,7 @@ def explain(
             are none, the leaves that several examples use are.
         language: the language of the page: that of a file in `micrograd/texts/`, or of `texts`.
         texts: a TOML file of your own, whose texts replace those of the page.
+        languages: several languages, such as ["en", "de"], for a page with a menu of them.
 
     Raises:
         TypeError: the loss is not a Value.

@@ -28,11 +28,11 @@ from micrograd.engine import Value, topological_order
 from micrograd.losses import cross_entropy
 from micrograd.module import Module
 from micrograd.optim import Adam, Optimizer
-from micrograd.pages.page import Page
+from micrograd.pages.page import Page, in_languages
 from micrograd.pages.pieces import as_number, recorded_update, state_of, weights_of
-from micrograd.texts import speaking
 
 
+@in_languages
 def microscope(
     model: Module,
     tokens: Sequence[str],
@@ -41,6 +41,7 @@ def microscope(
     untrained: Sequence[float] | None = None,
     title: str | None = None,
     language: str | None = None,
+    languages: Sequence[str] = (),
 ) -> Page:
     """A page on which a language model can be read down to one multiplication, and trained.
 
@@ -57,6 +58,7 @@ def microscope(
         untrained: the weights before training, to which a reader can go back.
         title: title of the page and of the browser window.
         language: the language of the page: that of a file in `micrograd/texts/`.
+        languages: as in `explain`.
 
     >>> from micrograd import Module, Value, take
     >>> class Bigram(Module):
@@ -87,8 +89,7 @@ def microscope(
         **_program(model.logits, parameters, 1 + max(map(len, codes)), len(tokens)),  # type: ignore[attr-defined]
     }
     about = f"a page on a model of {len(weights):,} parameters"
-    with speaking(language):
-        return Page("microscope", data, about, 900, title)
+    return Page("microscope", data, about, 900, title)
 
 
 def _program(

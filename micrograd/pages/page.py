@@ -7,14 +7,15 @@ import json
 import os
 import posixpath
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec
 
 from micrograd.core.files import ending_of, show, write_whole
 from micrograd.draw import tokens
-from micrograd.texts import language, speaking, spoken_now, texts_of
+from micrograd.texts import language, said, speaking, spoken, spoken_now, texts_of
 
 TEXT = r"\{\{(\w+\.[\w.]*[\w*])\}\}"  # a text, or all that begin so, in a script
 SHARED = r"\{\{(head|transport|scripts)\}\}"  # a file of HTML that pages share
@@ -55,10 +56,7 @@ TOKENS = f""":root {{\n{tokens.css({**tokens.LIGHT, **FIXED})}\n}}
 
 
 def html_page(
-    name: str,
-    script: str = "",
-    folder: Path | None = None,
-    **contents: str,
+    name: str, script: str = "", folder: Path | None = None, *, mark: str = "", **contents: str
 ) -> str:
     """The page NAME.html with its placeholders {{key}} filled in.
 
@@ -70,7 +68,8 @@ def html_page(
     where "{{word.*}}" is the JSON of all texts that begin with `word.`; in HTML, `x` in the text
     becomes a key of the keyboard. {{head}}, {{scripts}} and {{transport}} are files in shared/.
     `contents` fills the other placeholders. `script` is the name of the .js file with which the
-    page starts, if any. Files are first looked for in `folder`.
+    page starts, if any. Files are first looked for in `folder`. `mark` stands before and after each
+    text, for a page in several languages.
 
     >>> html_page("report", title="A page", body="")[:15]
     '<!doctype html>'
@@ -82,7 +81,7 @@ def html_page(
         some = {key.removeprefix(word): x for key, x in words.items() if key.startswith(word)}
         text = json.dumps(some, ensure_ascii=False, separators=(",", ":")) if star else words[word]
         text = json.dumps(text, ensure_ascii=False)[1:-1].replace("<", "\\u003c")
-        return text.replace("`", "\\u0060").replace("${", "\\u0024{")
+        return mark + text.replace("`", "\\u0060").replace("${", "\\u0024{") + mark
 
     js = _joined(f"{script}.js", folder) if script else ""
     parts = {
@@ -95,8 +94,9 @@ def html_page(
     page = re.sub(SHARED, lambda gap: _file(f"shared/{gap[1]}.html"), _file(f"{name}.html", folder))
 
     def in_html(gap: re.Match[str]) -> str:
-        text = words[gap[1]] if "." in gap[1] else ""
-        return re.sub(r"`(.*?)`", r"<kbd>\1</kbd>", html.escape(text)) or parts[gap[1]]
+        if "." not in gap[1]:
+            return mark * (gap[1] in MARKED) + parts[gap[1]] + mark * (gap[1] in MARKED)
+        return mark + re.sub(r"`(.*?)`", r"<kbd>\1</kbd>", html.escape(words[gap[1]])) + mark
 
     # A single pass, so that a title such as {{js}} is not itself replaced.
     return re.sub(r"\{\{([\w.]+)\}\}", in_html, page)
@@ -132,13 +132,19 @@ def _join(name: str, folder: Path | None, texts: dict[str, str], owners: dict[st
     texts[name] = re.sub(room, lambda found: found["kept"] or "", text).strip()
 
 
+P = ParamSpec("P")
+MARK = "\ue000"  # around a text; a private character, which no text has
+MARKED = ("title", "language", "tasks", "solutions")
+STRINGS = r'("(?:[^"\\]|\\.)*")'
+
+
 def as_json(data: object) -> str:
     r"""The data as JSON for a script element, in which no text can end the element.
 
     >>> as_json({"label": "</script>"})
     '{"label":"\\u003c/script>"}'
     """
-    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")
 
 
@@ -146,6 +152,50 @@ def _file(name: str, folder: Path | None = None) -> str:
     places = [*([folder / name] if folder else []), resources.files("micrograd.pages") / name]
     text = next(place for place in places if place.is_file()).read_text(encoding="utf-8")
     return re.sub(r"^ +", " ", text, flags=re.MULTILINE) if name.endswith(".html") else text
+
+
+def in_languages(make: Callable[P, Page]) -> Callable[P, Page]:
+    """The function that makes a page, or one with a menu of the `languages` that it is given."""
+
+    @wraps(make)
+    def made(*args: P.args, **named: P.kwargs) -> Page:
+        languages: Any = named.get("languages") or ()
+        pages = []
+        for each in languages:
+            named.update({"languages": (), "language": each})
+            pages.append(spoken(make)(*args, **named))
+        return _joined_pages(pages, languages) if pages else spoken(make)(*args, **named)
+
+    return made
+
+
+def _joined_pages(pages: Sequence[Page], languages: Sequence[str]) -> Page:
+    # The first page, with what differs in the others beside it.
+    parts: list[Any] = [""]
+    for several in zip(*(page._marked.split(MARK) for page in pages), strict=True):
+        rows = [re.split(STRINGS, part) for part in several]  # data have as many strings
+        are_alike = len({*map(len, rows)}) == 1
+        for same in zip(*rows, strict=True) if are_alike else [several]:
+            if len({*same}) > 1:
+                parts += [same, ""]
+            else:
+                parts[-1] += same[0]
+    labels = []
+    for each in languages:
+        with speaking(each):
+            labels.append(said("pages", "language.name"))
+    first, told = pages[0], {"languages": languages, "parts": parts, "labels": labels}
+    shell = {
+        "language": languages[0],
+        "policy": POLICY,
+        "title": first._title,
+        "noscript": html.escape(said("pages", "language.noscript")),
+        "parts": as_json(told),
+        "js": _joined("shared/languages.js"),
+    }
+    around = _file("shared/languages.html")
+    first.html = re.sub(r"\{\{(\w+)\}\}", lambda gap: shell[gap[1]], around)
+    return first
 
 
 class Page:
@@ -180,7 +230,8 @@ class Page:
         self._title = html.escape(str(title or texts_of("pages")[f"{name}.title"]))
         contents |= {"title": self._title, "data": as_json(data)}
         script = name if data else ""
-        self.html = html_page(layout or name, script, None, **contents)
+        self._marked = html_page(layout or name, script, None, mark=MARK, **contents)
+        self.html = self._marked.replace(MARK, "")
 
     def save(self, path: str | os.PathLike[str], *, dark: bool = False) -> str:
         """Writes the page, completely or not at all, and returns its path; any browser opens it.

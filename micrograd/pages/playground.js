@@ -44,8 +44,9 @@ function begin(link) {
     init: Object.keys(STARTS),
     activation: Object.keys(data.pieces).filter(n => n !== "weighted"),
   };
+  const isLink = [...readAddress(link).keys()].some(key => key !== "embed" && key !== "language");
   attention.chosen = isFixed ? {kind: "table", table: true} : {}; // without a network to press
-  experiment.begin(fromAddress(link, known, experiment.given, isFixed), !!link.replace(/^#embed=?$/, ""));
+  experiment.begin(fromAddress(link, known, experiment.given, isFixed), isLink);
 }
 
 // ---- The parts of the page

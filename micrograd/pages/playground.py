@@ -25,9 +25,9 @@ from micrograd.engine import Value, topological_order
 from micrograd.losses import binary_cross_entropy_with_logits, cross_entropy, hinge, squared_error
 from micrograd.nn import ACTIVATIONS, Module
 from micrograd.optim import SGD, Adam, AdamW, Optimizer
-from micrograd.pages.page import Page
+from micrograd.pages.page import Page, in_languages
 from micrograd.pages.pieces import call_of, piece, recorded_update, state_of, weights_of
-from micrograd.texts import said, spoken
+from micrograd.texts import said
 
 # What the page calls each loss, and how PyTorch computes it from all scores and labels y.
 IN_TORCH = "torch.nn.functional.{}(scores[:, 0], y.double())"
@@ -42,7 +42,7 @@ KNOWN: dict[Callable[..., Value], tuple[str, str]] = {
 }
 
 
-@spoken
+@in_languages
 def playground(
     model: Model | None = None,
     X: Numbers | None = None,
@@ -53,6 +53,7 @@ def playground(
     title: str | None = None,
     language: str | None = None,
     texts: str | os.PathLike[str] | None = None,
+    languages: Sequence[str] = (),
 ) -> Page:
     """A page that trains the model, starting from its weights; the model itself does not change.
 
@@ -79,6 +80,7 @@ def playground(
         title: title of the page and of the browser window.
         language: the language of the page: that of a file in `micrograd/texts/`, or of `texts`.
         texts: a TOML file of your own, whose texts replace those of the page.
+        languages: several languages, such as ["en", "de"], for a page with a menu of them.
 
     >>> from micrograd.nn import MLP
     >>> playground(MLP(2, [4, 1]), [[0.0, 1.0], [1.0, 0.0]], [0, 1])

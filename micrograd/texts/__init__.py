@@ -66,7 +66,8 @@ def spoken(function: Callable[P, R]) -> Callable[P, R]:
     def inside(*args: P.args, **named: P.kwargs) -> R:
         given = arguments.bind(*args, **named).arguments
         name = given.get("language") or getattr(given.get("self"), "language", None)
-        with speaking(name, given.get("texts")):
+        own = given.get("texts")
+        with speaking(name, own if isinstance(own, str | os.PathLike) else None):
             return function(*args, **named)
 
     return inside

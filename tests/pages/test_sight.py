@@ -4,9 +4,10 @@ import random
 
 import numpy as np
 import pytest
-from page_programs import neuron
+from languages import longer, speak
+from page_programs import Recurrent, neuron
 
-from micrograd import MLP, Value, explain, values
+from micrograd import MLP, Value, explain, microscope, playground, values
 from micrograd.losses import cross_entropy
 
 SIZES = {390: 844, 960: 760, 1280: 800, 1920: 1080}  # a phone, a notebook, a laptop, a projector
@@ -132,3 +133,38 @@ def test_every_word_can_be_read_at_every_step_and_on_a_slide(opened, tmp_path, p
         assert page.locator("#count").inner_text().startswith("2 of")
         page.keyboard.press("PageUp")
         assert page.locator("#count").inner_text().startswith("1 of")
+
+
+# What is cut, or leaves its panel or the window.
+CUT = """() => {
+    const box = element => element.getBoundingClientRect();
+    const isOut = (a, b) => b && (a.right > b.right + 1 || a.left < b.left - 1);
+    return [...document.querySelectorAll("button, label, h1, h2, h3, p, li, output, span")]
+        .filter(e => e.checkVisibility() && box(e).width > 1 && !e.closest(".scroll, #table, svg"))
+        .filter(e => (getComputedStyle(e).display !== "inline" && e.scrollWidth > e.clientWidth + 1)
+            || isOut(box(e), box(e.closest("section") ?? document.body)))
+        .map(e => e.outerHTML.slice(0, 90));
+}"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", SIZES)
+def test_longer_words_are_not_cut(monkeypatch, opened, tmp_path, width):
+    speak(longer, tmp_path, monkeypatch)
+    loss, names = four_points()
+    pages = {
+        "#last": explain(loss, names=names, language="xx"),
+        "#one-step": playground(language="xx"),
+        "#one-step ": microscope(Recurrent(), "AB.", ["ABBA", "AAB"], language="xx"),
+    }
+    for press, made in pages.items():
+        made.save(tmp_path / "page.html")
+        look = {"width": width, "height": SIZES[width], "reduced_motion": "reduce"}
+        with opened(tmp_path / "page.html", **look) as page:
+            assert page.evaluate(CUT) == []
+            page.locator(press).click()
+            assert page.evaluate(CUT) == []
+            if press == "#last":
+                assert unreadable(page, 3) == {}
+                page.locator("#present").click()
+                assert unreadable(page, 3) == {}

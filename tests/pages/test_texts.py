@@ -11,6 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from languages import ENGLISH, speak
 from page_programs import Recurrent
 from plotting import X, Y, trained
 
@@ -23,7 +24,6 @@ from micrograd.pages.page import Page
 from micrograd.plot import training_figure
 from micrograd.texts import FOLDER, texts_of
 
-ENGLISH = (FOLDER / "en.toml").read_text(encoding="utf-8")
 PAGES = Path(texts.__file__).parents[1] / "pages"
 
 
@@ -36,12 +36,7 @@ def shouted(text):
 @pytest.fixture
 def loud(tmp_path, monkeypatch):
     """A language 'xx': English in capital letters."""
-    lines = []
-    for section, english in tomllib.loads(ENGLISH).items():
-        lines += [f"[{section}]", *(f'"{x}" = {json.dumps(shouted(english[x]))}' for x in english)]
-    for name, text in (("en", ENGLISH), ("xx", "\n".join(lines))):
-        (tmp_path / f"{name}.toml").write_text(text, encoding="utf-8")
-    monkeypatch.setattr(texts, "FOLDER", tmp_path)
+    speak(shouted, tmp_path, monkeypatch)
 
 
 @pytest.fixture
@@ -325,3 +320,31 @@ def test_the_microscope_in_another_language(loud, opened, tmp_path):
         press = [f"document.querySelectorAll('button')[{k}]?.click()" for k in range(40)]
         of_model = {"logits", "table", "update", "hidden", "output", "weight", "bias"}
         assert read(shown, *press) <= CODE | of_model
+
+
+@pytest.mark.slow
+def test_a_page_of_several_languages_has_a_menu_that_keeps_its_state(loud, opened, tmp_path):
+    a = Value(3.0, label="a")
+    page = explain(a * a + a, names={}, languages=["en", "xx"], title="</script>\ue000")
+    assert 'id="language"' not in explain(a * a, names={}, languages=["xx"]).html
+    page.save(tmp_path / "page.html")
+    with opened(tmp_path / "page.html") as shown:
+        menu = shown.locator("#language")
+        assert shown.evaluate("document.documentElement.lang") == "en"
+        assert menu.locator("option").all_inner_texts() == ["English", "xx"]
+        shown.get_by_role("button", name="Step forward").click()
+        for language, forward in (("xx", "STEP FORWARD"), ("en", "Step forward")):
+            menu.select_option(language)
+            shown.locator(f"html[lang={language}]").wait_for()
+            shown.get_by_role("button", name=forward, exact=True).wait_for()
+            assert shown.evaluate("[page.transport.at(), location.hash]") == [
+                1, f"#step=1&language={language}"
+            ]  # fmt: skip
+    playground(languages=["xx", "en"]).save(tmp_path / "page.html")
+    with opened(tmp_path / "page.html", locale="en-US") as shown:
+        assert shown.evaluate("document.documentElement.lang") == "en"  # as the browser's
+        shown.get_by_role("button", name="One step").click()
+        weights = shown.evaluate("page.numbers()")
+        shown.locator("#language").select_option("xx")
+        shown.get_by_role("button", name="ONE STEP").wait_for()
+        assert shown.evaluate("page.numbers()") == weights

@@ -24,18 +24,22 @@ export const readAddress = (hash = location.hash) => new URLSearchParams(hash.sl
 // Calls `begin` with the address of another link, in the same window. What the page writes itself is not an event.
 export const listenToLinks = begin => addEventListener("hashchange", ({newURL}) => begin(new URL(newURL).hash));
 
-let pending = 0;
+let pending = 0,
+  writeNow = () => {};
+addEventListener("leaving", () => writeNow()); // for another language
 // Writes what `state` returns: names and texts. A page that writes often waits, so that the last state counts.
 export function writeAddress(state, wait = 0) {
   clearTimeout(pending);
-  const write = () => {
-    const text = String(new URLSearchParams(state())).replace(/=(?=&|$)/g, "");
+  writeNow = () => {
+    const language = readAddress().get("language");
+    const whole = {...state(), ...(language && {language})};
+    const text = String(new URLSearchParams(whole)).replace(/=(?=&|$)/g, "");
     try {
       history.replaceState(null, "", `#${text}`);
     } catch {
       // a frame without an address
     }
   };
-  if (wait) pending = setTimeout(write, wait);
-  else write();
+  if (wait) pending = setTimeout(writeNow, wait);
+  else writeNow();
 }
