@@ -13,14 +13,20 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgba, to_rgba_array
 from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.text import Text
 
 from micrograd.core.files import FilePath, ending_of, show, write_whole
 from micrograd.draw.film import Film, write_film
 from micrograd.draw.tokens import DARK, LIGHT
+from micrograd.texts import is_wide
 
 ENDINGS = ("jpg", "pdf", "png", "svg", "webp")  # of files to which `save` writes
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")  # of classes: colour is not all that differs
+# Letters that Matplotlib's own font lacks are of the first of these that the machine has.
+CHINESE = ("PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", "Noto Sans SC",
+           "WenQuanYi Micro Hei")  # fmt: skip
 Theme = Mapping[str, str]  # LIGHT or DARK
 
 
@@ -56,6 +62,15 @@ class NotebookFigure(Figure):
     def __init__(self, width: float, height: float, dark: bool = False) -> None:
         whole, ground = (round(width, 2), round(height, 2)), (DARK if dark else LIGHT)["panel"]
         super().__init__(whole, facecolor=ground, layout=ConstrainedLayoutEngine(wspace=0.06))
+
+    def draw(self, renderer: Any) -> None:
+        """Draws the figure; Chinese words in a font that has them, if the machine has one."""
+        for text in self.findobj(Text):
+            if is_wide(text.get_text()):
+                known = {font.name for font in fontManager.ttflist}
+                chinese = [x for x in CHINESE if x in known][:1]
+                text.set_fontfamily([*matplotlib.rcParams["font.family"], *chinese])
+        super().draw(renderer)
 
     def savefig(self, *arguments: Any, **options: Any) -> None:
         """Writes the figure, after a first pass in which the layout measures the maps."""

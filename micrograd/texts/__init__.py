@@ -154,6 +154,11 @@ def listed(some: Sequence[str]) -> str:
     return said("pages", "list.and", some=before, last=last) if others else last
 
 
+def is_wide(text: str) -> bool:
+    """Whether a text has letters of Chinese, Japanese or Korean."""
+    return re.search(f"[{WIDE}]", text) is not None
+
+
 def wrap(text: str, columns: int, indent: str = "") -> list[str]:
     """The lines of a text, each at most so wide; Chinese may end a line after each letter.
 
@@ -163,7 +168,7 @@ def wrap(text: str, columns: int, indent: str = "") -> list[str]:
     lines = [""] if text else []
     for word in WORD.findall(text):
         line = lines[-1] + word
-        if lines[-1].strip() and len(line) + len(re.findall(f"[{WIDE}]", line)) > columns:
+        if lines[-1].strip() and len(line) + sum(map(is_wide, line)) > columns:
             lines.append(indent)
             word = word.lstrip()
         lines[-1] += word
