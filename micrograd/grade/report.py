@@ -167,8 +167,8 @@ class Report:
         count = Counter(check.status for check in self.checks)
         told = STATUSES[:2] if self.progress else STATUSES
         known = ", ".join(f"{count[x]} {_status(x)}" for x in told if count[x])
-        task = _said("task.of", n=self._task, all=TASKS) if self.progress else ""
-        parts = [f"{self.name}: {task}{known}"]
+        task = [_said("task.of", n=self._task, all=TASKS)] if self.progress else []
+        parts = [f"{self.name}: {'; '.join([*task, known])}"]
         if hints >= 2 and self.exit_code < 2 and not self.progress:
             parts.append(self._table())
         for i, (first, *others) in enumerate(self.mistakes[:EXPLAINED], 1):

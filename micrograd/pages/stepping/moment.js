@@ -70,7 +70,7 @@ function showChains({step, chains, state, hidden}) {
     const isHidden = hidden.has(chain.node);
     const use = chain.use ? make("small", "", ` ${chain.use}`) : "";
     const to = written(make("b"), model.inMath(chain.node));
-    const row = make("div", "chain", make("span", "to", make("small", "", "{{chain.to}}"), to, use));
+    const row = make("div", "chain", make("span", "to", make("small", "", "{{chain.to}} "), to, use));
     if (isTold(chain)) {
       const rule = chain.edge < 0 || isHidden ? [] : localRule(model, chain);
       const names = [...rate(chain.giver, chain.node), ...(rule.length ? [" = ", ...rule] : [])];
