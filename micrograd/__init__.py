@@ -7,8 +7,8 @@
     >>> x.grad
     6.0
 
-This file only lists the names that users import. `engine.py` is loaded immediately, everything else
-on first use. So `import micrograd` needs only the standard library.
+This file only lists the names that users import. `engine.py` and `operations.py` are loaded
+immediately, everything else on first use. So `import micrograd` needs only the standard library.
 """
 
 import importlib as _importlib
@@ -19,6 +19,7 @@ from micrograd.engine import Value as Value
 from micrograd.engine import no_grad as no_grad
 from micrograd.engine import topological_order as topological_order
 from micrograd.engine import where as where
+from micrograd.operations import take as take
 
 if _typing.TYPE_CHECKING:  # for editors and type checkers; `_names_in` says the same
     from micrograd.arrays import values as values
@@ -45,7 +46,6 @@ if _typing.TYPE_CHECKING:  # for editors and type checkers; `_names_in` says the
     from micrograd.nn import Module as Module
     from micrograd.nn import Neuron as Neuron
     from micrograd.nn import Sequential as Sequential
-    from micrograd.operations import take as take
     from micrograd.optim import SGD as SGD
     from micrograd.optim import Adam as Adam
     from micrograd.optim import AdamW as AdamW
@@ -57,6 +57,7 @@ if _typing.TYPE_CHECKING:  # for editors and type checkers; `_names_in` says the
 
 _names_in = {
     "engine": "Value no_grad topological_order where",
+    "operations": "take",
     "arrays": "values",
     "compiler.function": "compile",
     "compiler.training": "fit",
@@ -66,7 +67,6 @@ _names_in = {
     "draw.calls": "calls",
     "grade.why": "why",
     "nn": "MLP Layer Linear Module Neuron Sequential",
-    "operations": "take",
     "optim": "SGD Adam AdamW",
     "pages.explain": "explain",
     "pages.microscope": "microscope",

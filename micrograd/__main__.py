@@ -34,8 +34,13 @@ from micrograd.derivatives import GradientError, check_gradients
 from micrograd.engine import Value
 from micrograd.texts import FOLDER, faults, speaking
 
-METHODS = "exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu", "maximum", "minimum"
-FUNCTIONS: dict[str, Callable[..., Any]] = {f: getattr(Value, f) for f in METHODS} | {"abs": abs}
+OF_ONE = (
+    *("exp", "log", "sqrt", "sin", "cos", "tan", "tanh", "sigmoid", "relu", "sinh", "cosh", "erf"),
+    *("arcsin", "arccos", "arctan", "asin", "acos", "atan", "expm1", "log1p", "softplus"),
+)
+OF_TWO = "maximum", "minimum", "arctan2", "atan2", "logaddexp"
+FUNCTIONS: dict[str, Callable[..., Any]]
+FUNCTIONS = {f: getattr(Value, f) for f in (*OF_ONE, *OF_TWO)} | {"abs": abs}
 OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]]
 OPERATORS = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Div: truediv, ast.Pow: pow}
 ENDINGS = "a file name that ends in .svg, .png, .pdf, .html (a page of steps) or .mmd (Mermaid)"
@@ -93,7 +98,7 @@ def _result(node: ast.expr, names: Mapping[str, Value]) -> Any:
         case (
             ast.Call(func=ast.Attribute(attr=name, value=first), args=more, keywords=[])
             | ast.Call(func=ast.Name(id=name), args=[first, *more], keywords=[])
-        ) if name in FUNCTIONS and len(more) == (name in ("maximum", "minimum")):
+        ) if name in FUNCTIONS and len(more) == (name in OF_TWO):
             others = [_result(other, names) for other in more]
             return FUNCTIONS[name](_as_value(_result(first, names)), *others)
     known = f"names, numbers, parentheses, + - * / ** and {', '.join(FUNCTIONS)}"

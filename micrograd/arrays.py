@@ -18,7 +18,8 @@ Shapes, slices, indices and masks (`reshape`, `T`, `concatenate`, `stack`, ...) 
     + - * / ** @  abs  < > <= >=     with arrays and numbers on either side, with broadcasting
     sum mean prod cumsum diff        also with axis=; so do average, trace, median
     dot inner outer einsum kron convolve tensordot, linalg.norm
-    exp log sqrt sin cos tanh square reciprocal abs negative power
+    exp log sqrt sin cos tan tanh square reciprocal abs negative power
+    arcsin arccos arctan arctan2 sinh cosh expm1 log1p logaddexp, scipy.special.erf and expit
     maximum minimum max min clip     as in `Value.maximum`: two equal elements receive half of the
                                      gradient each; maximum with a plain 0 is `Value.relu`
     sort argmax argsort where        compare the data; the gradient goes to the chosen elements
@@ -60,7 +61,21 @@ from micrograd.core.shapes import Numbers
 from micrograd.engine import Value
 
 Floats = NDArray[np.float64]
-_METHODS = "relu", "tanh", "sigmoid", "exp", "log"
+_METHODS = "relu", "tanh", "sigmoid", "exp", "log", "softplus", "erf"
+_OF_TWO = "arctan2", "logaddexp"
+_OTHERS = (
+    "sqrt",
+    "sin",
+    "cos",
+    "tan",
+    "sinh",
+    "cosh",
+    "arcsin",
+    "arccos",
+    "arctan",
+    "expm1",
+    "log1p",
+)
 
 
 def _in_place(sign: str, operation: Callable[[Any, Any], Any]) -> Any:
@@ -79,7 +94,7 @@ def _overwrite(array: ValueArray, results: Any, what: str, sign: str = "") -> Va
 
 
 def _each(name: str, function: Callable[..., Value] | None = None, operands: int = 1) -> Any:
-    function = function or (lambda x: getattr(as_value(x), name)())
+    function = function or (lambda x, *others: getattr(as_value(x), name)(*others))
     function.__name__ = name
     return np.frompyfunc(function, operands, 1, identity=None)  # None lets max() reduce all axes
 
@@ -231,7 +246,7 @@ class ValueArray(np.ndarray[Any, Any]):
         if self.size:
             np.sum(self * seeds).backward()
 
-    relu, tanh, sigmoid, exp, log = map(_of_each, _METHODS)
+    relu, tanh, sigmoid, exp, log, softplus, erf = map(_of_each, _METHODS)
 
     def softmax(self, axis: int = -1, dim: int | None = None) -> ValueArray:
         """Probabilities that add up to 1 along an axis, stable for scores of any size.
@@ -314,7 +329,7 @@ def apply_ufunc(ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         result = apply_ufunc(ufunc, method, *inputs, **options)
         return _overwrite(target, result, f"{ufunc.__name__}(..., out=A)")
     operands = map(_plain, map(_number, inputs) if ufunc in _ASKING else inputs)
-    instead = getattr(_INSTEAD_OF.get(ufunc, ufunc), method)
+    instead = getattr(_INSTEAD_OF.get(ufunc.__name__, ufunc), method)
     if not any(not isinstance(x, Value) and np.ndim(x) for x in inputs):
         return instead(*operands, **options)
     if ufunc in (np.equal, np.not_equal):  # between single Values, == compares nodes
@@ -462,8 +477,9 @@ _ASKING = {  # functions about the numbers
 _WRITING = {np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis}
 # NumPy's own functions return one of the two elements: in a tie the first, even a plain number; and
 # they ask each element for a method that plain numbers do not have.
-_INSTEAD_OF = {
-    **{getattr(np, name): _each(name) for name in ("exp", "log", "sqrt", "sin", "cos", "tanh")},
-    np.maximum: _each("maximum", _maximum, 2),
-    np.minimum: _each("minimum", lambda a, b: as_value(a).minimum(b), 2),
+_INSTEAD_OF = {  # the keys are names, because some are functions of SciPy
+    **{name: _each(name) for name in (*_METHODS, *_OTHERS)},
+    **{name: _each(name, operands=2) for name in (*_OF_TWO, "minimum")},
+    "maximum": _each("maximum", _maximum, 2),
+    "expit": _each("sigmoid"),
 }

@@ -1,8 +1,20 @@
 """Further operations, each with its derivative beside it, as in `engine.py`.
 
-A choice has no derivative with respect to what decides it: the gradient goes to what was chosen.
-For plain numbers, `where` and `take` pick it, and no operation is recorded. For traced numbers,
-which have no value yet, the choice itself becomes an operation.
+The first part adds methods to `Value`, named after NumPy's functions, so that np.arctan(x) works.
+
+    >>> x = Value(0.5)
+    >>> [round(f(x).data, 3) for f in (Value.tan, Value.sinh, Value.cosh, Value.erf)]
+    [0.546, 0.521, 1.128, 0.52]
+    >>> [round(f(x).data, 3) for f in (Value.arcsin, Value.arccos, Value.arctan)]
+    [0.524, 1.047, 0.464]
+    >>> [round(f(x).data, 3) for f in (Value.expm1, Value.log1p, Value.softplus)]
+    [0.649, 0.405, 0.974]
+    >>> round(x.arctan2(-1.0).data, 3), round(x.logaddexp(0.5).data, 3)
+    (2.678, 1.193)
+
+The second part is about choices. A choice has no derivative with respect to what decides it: the
+gradient goes to what was chosen. For plain numbers, `where` and `take` pick it, and no operation is
+recorded. For traced numbers, which have no value yet, the choice itself becomes an operation.
 
     >>> table = [Value(1.0), Value(2.0)]
     >>> take(table, 1) is table[1]
@@ -11,18 +23,166 @@ which have no value yet, the choice itself becomes an operation.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, SupportsIndex, TypeVar
 
+from micrograd.core import arithmetic
 from micrograd.core.arithmetic import Number
-from micrograd.core.node import Output, as_operand, record
+from micrograd.core.node import Output, as_operand, operation, record
 from micrograd.core.tracing import Traced, choices
 from micrograd.engine import Value
 
 __all__ = ["take"]
 
 T = TypeVar("T")
+
+# ---- 1. Functions of one number or two
+
+
+@operation("tan")
+def tan(a: Value) -> Output:
+    """The tangent t = tan a, a in radians;  d/da = 1 + t^2."""
+    t = arithmetic.tan(a.data)
+
+    def _backward(upstream: Number, a: Value) -> None:
+        a.grad += (1 + t * t) * upstream
+
+    return t, _backward
+
+
+@operation("arcsin", "the inverse sine needs -1 <= x <= 1, and its derivative -1 < x < 1")
+def arcsin(a: Value) -> Output:
+    """The angle between -pi/2 and pi/2 whose sine is a;  d/da = 1 / sqrt(1 - a^2)."""
+
+    def _backward(upstream: Number, a: Value) -> None:
+        a.grad += upstream / arithmetic.sqrt((1 - a.data) * (1 + a.data))
+
+    return arithmetic.arcsin(a.data), _backward
+
+
+@operation("arccos", "the inverse cosine needs -1 <= x <= 1, and its derivative -1 < x < 1")
+def arccos(a: Value) -> Output:
+    """The angle between 0 and pi whose cosine is a;  d/da = -1 / sqrt(1 - a^2)."""
+
+    def _backward(upstream: Number, a: Value) -> None:
+        a.grad -= upstream / arithmetic.sqrt((1 - a.data) * (1 + a.data))
+
+    return arithmetic.arccos(a.data), _backward
+
+
+@operation("arctan")
+def arctan(a: Value) -> Output:
+    """The angle between -pi/2 and pi/2 whose tangent is a;  d/da = 1 / (1 + a^2)."""
+
+    def _backward(upstream: Number, a: Value) -> None:
+        a.grad += upstream / (1 + a.data * a.data)
+
+    return arithmetic.arctan(a.data), _backward
+
+
+@operation("arctan2", "the point (0, 0) has no direction, so the angle has no derivative there")
+def arctan2(a: Value, b: Value) -> Output:
+    """The angle from -pi to pi of the point with x = b and y = a.
+
+    d/da = b / r^2,  d/db = -a / r^2,  with r^2 = a^2 + b^2
+    """
+
+    def _backward(upstream: Number, a: Value, b: Value) -> None:
+        rate = upstream / (a.data * a.data + b.data * b.data)
+        a.grad += b.data * rate
+        b.grad -= a.data * rate
+
+    return arithmetic.arctan2(a.data, b.data), _backward
+
+
+@operation("sinh", "the result exceeds the largest float, 1.8e308; keep x between -710 and 710")
+def sinh(a: Value) -> Output:
+    """The hyperbolic sine (e^a - e^-a) / 2;  d/da = cosh a."""
+
+    def _backward(upstream: Number, a: Value) -> None:
+        a.grad += arithmetic.cosh(a.data) * upstream
+
+    return arithmetic.sinh(a.data), _backward
+
+
+@operation("cosh", "the result exceeds the largest float, 1.8e308; keep x between -710 and 710")
+def cosh(a: Value) -> Output:
+    """The hyperbolic cosine (e^a + e^-a) / 2;  d/da = sinh a."""
+
+    def _backward(upstream: Number, a: Value) -> None:
+        a.grad += arithmetic.sinh(a.data) * upstream
+
+    return arithmetic.cosh(a.data), _backward
+
+
+@operation("erf")
+def erf(a: Value) -> Output:
+    """The error function: 2/sqrt(pi) times the integral of e^(-t^2) for t from 0 to a.
+
+    d/da = 2/sqrt(pi) e^(-a^2).  A standard normal number is less than a with the probability
+    (1 + erf(a / sqrt 2)) / 2.
+    """
+
+    def _backward(upstream: Number, a: Value) -> None:
+        a.grad += 2 / math.sqrt(math.pi) * arithmetic.exp(-a.data * a.data) * upstream
+
+    return arithmetic.erf(a.data), _backward
+
+
+@operation("expm1", "the result exceeds the largest float, 1.8e308; keep x below 709")
+def expm1(a: Value) -> Output:
+    """The exponential less one, e^a - 1, accurate also for a near 0;  d/da = e^a."""
+    e = arithmetic.expm1(a.data)
+
+    def _backward(upstream: Number, a: Value) -> None:
+        a.grad += (e + 1) * upstream
+
+    return e, _backward
+
+
+@operation("log1p", "the logarithm of 1 + x needs x > -1")
+def log1p(a: Value) -> Output:
+    """The logarithm of 1 + a, accurate also for a near 0, for a > -1;  d/da = 1 / (1 + a)."""
+
+    def _backward(upstream: Number, a: Value) -> None:
+        a.grad += upstream / (1 + a.data)
+
+    return arithmetic.log1p(a.data), _backward
+
+
+@operation("logaddexp")
+def logaddexp(a: Value, b: Value) -> Output:
+    """The logarithm of e^a + e^b, also where these would overflow.
+
+    d/da = 1 / (1 + e^(b - a)),  d/db = 1 / (1 + e^(a - b))
+    """
+
+    def _backward(upstream: Number, a: Value, b: Value) -> None:
+        a.grad += arithmetic.sigmoid(a.data - b.data) * upstream
+        b.grad += arithmetic.sigmoid(b.data - a.data) * upstream
+
+    return arithmetic.logaddexp(a.data, b.data), _backward
+
+
+@operation("softplus")
+def softplus(a: Value) -> Output:
+    """The smooth rectifier log(1 + e^a), which does not overflow;  d/da = 1 / (1 + e^-a)."""
+
+    def _backward(upstream: Number, a: Value) -> None:
+        a.grad += arithmetic.sigmoid(a.data) * upstream
+
+    return arithmetic.logaddexp(a.data, 0.0), _backward
+
+
+_METHODS = tan, arctan, sinh, cosh, erf, expm1, log1p, arcsin, arccos, arctan2, logaddexp, softplus
+_IN_PYTORCH = {"asin": arcsin, "acos": arccos, "atan": arctan, "atan2": arctan2}
+for _name, _method in ({f.__name__: f for f in _METHODS} | _IN_PYTORCH).items():
+    setattr(Value, _name, _method)  # node.py declares them, for type checkers
+
+
+# ---- 2. Choices
 
 
 def take(table: Any, index: SupportsIndex) -> Any:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from micrograd import Value
+
 
 @dataclass(frozen=True)
 class Row:
@@ -69,6 +71,24 @@ TABLE = [
     Row("tanh", lambda a: a.tanh(), math.tanh, ONE),
     Row("sigmoid", lambda a: a.sigmoid(), logistic, ONE),
     Row("relu", lambda a: a.relu(), lambda a: max(a, 0), ONE, exact=True),
+    Row("tan", lambda a: a.tan(), math.tan, ONE),
+    Row("sinh", lambda a: a.sinh(), math.sinh, ONE),
+    Row("cosh", lambda a: a.cosh(), math.cosh, ONE),
+    Row("arcsin", lambda a: a.arcsin(), math.asin, ((0.5,), (-0.75,), (0.0,))),
+    Row("arccos", lambda a: a.arccos(), math.acos, ((0.5,), (-0.75,), (0.0,))),
+    Row("arctan", lambda a: a.arctan(), math.atan, ONE),
+    Row("arctan2", lambda a, b: a.arctan2(b), math.atan2, (*TWO, (1.0, 0.0))),
+    Row("arctan2 of 2", lambda b: Value(2.0).arctan2(b) + b.arctan2(2), lambda b: math.pi / 2, ONE),
+    Row("erf", lambda a: a.erf(), math.erf, (*ONE, (-4.0,))),
+    Row("expm1", lambda a: a.expm1(), math.expm1, (*ONE, (1e-9,))),
+    Row("log1p", lambda a: a.log1p(), math.log1p, (*POSITIVE, (-0.5,), (1e-9,))),
+    Row(
+        "logaddexp",
+        lambda a, b: a.logaddexp(b),
+        lambda a, b: math.log(math.exp(a) + math.exp(b)),
+        (*TWO, (0.5, 0.5)),
+    ),
+    Row("softplus", lambda a: a.softplus(), lambda a: math.log1p(math.exp(a)), (*ONE, (-30.0,))),
     Row("maximum", lambda a, b: a.maximum(b), max, TWO, exact=True),
     Row("minimum", lambda a, b: a.minimum(b), min, TWO, exact=True),
     Row("maximum of 1", lambda a: a.maximum(1), lambda a: max(a, 1), ONE, exact=True),

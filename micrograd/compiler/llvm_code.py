@@ -58,6 +58,9 @@ FUNCTIONS: dict[str, Callable[..., Num]] = {
     "cos": lambda x: x.call("cos"), "relu": llvm.relu, "maximum": llvm.larger,
     "minimum": llvm.smaller, "copy": lambda x: x, "where is": _where("=="),
     **{f"where {sign}": _where(sign) for sign in ("<", "<=", ">", ">=")},
+    "arcsin": llvm.of_c("asin"), "arccos": llvm.of_c("acos"), "arctan": llvm.of_c("atan"),
+    "arctan2": llvm.of_c("atan2"), "logaddexp": llvm.logaddexp,
+    **{name: llvm.of_c(name) for name in ("tan", "sinh", "cosh", "erf", "expm1", "log1p")},
 }  # fmt: skip
 REDUCTIONS = {"sum": "+", "largest": "maximum", "smallest": "minimum"}  # of many numbers
 ROWS = FUNCTIONS | {  # what a row of the table can do

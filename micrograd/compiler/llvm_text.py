@@ -440,6 +440,28 @@ def smaller(x: Num, y: Num) -> Any:
     return ((x < y) | x.is_nan()).where(x, y)
 
 
+def of_c(name: str) -> Callable[..., Any]:
+    """A function of C's library, which takes the numbers of a vector one by one."""
+
+    def function(x: Num, *others: Any) -> Num:
+        text, given = x.text, [x, *(x.text.alike(x, y)[1] for y in others)]
+        text.declared.add(f"declare double @{name}({', '.join(['double'] * len(given))})")
+        results = []
+        for i in range(x.width):
+            listed = ", ".join(f"double {y.entry(i).name}" for y in given)
+            results.append(text.new("double", 1, f"call double @{name}({listed})"))
+        return text.joined(results)
+
+    return function
+
+
+def logaddexp(x: Num, y: Num) -> Any:
+    """The logarithm of exp(x) + exp(y), which may be too large themselves."""
+    x, y = x.text.alike(x, y)
+    difference = x.compared("==", y).where(0.0, x - y)  # that of two infinities is not defined
+    return larger(x, y) + of_c("log1p")(exp(-abs(difference)))
+
+
 # ---- machine code
 
 

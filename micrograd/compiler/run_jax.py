@@ -50,6 +50,7 @@ WRONG_INDEX = "take got an index that is out of range or not a whole number"
 FUNCTIONS: dict[str, Callable[..., Array]] = {
     **{op: getattr(jnp, f.__name__, f) for op, f in run_numpy.FUNCTIONS.items()},
     "relu": lambda x: jnp.maximum(x, 0),
+    "erf": jax.scipy.special.erf,
     "sigmoid": lambda x: jnp.where(x < 0, jnp.exp(-abs(x)), 1) / (1 + jnp.exp(-abs(x))),
     "sum": lambda x: x.sum(-1),
     "largest": lambda x: x.max(-1),

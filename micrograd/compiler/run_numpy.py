@@ -22,6 +22,7 @@ Arithmetic follows the IEEE standard: the log of a negative number is NaN, and 1
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -46,6 +47,14 @@ def sigmoid(x: Array, out: Array) -> None:
     np.divide(np.where(x < 0, e, 1.0), 1.0 + e, out=out)
 
 
+def erf(x: Array, out: Array) -> None:
+    """Writes the error function of each number to `out`; NumPy has none."""
+    out[...] = _erf(x)
+
+
+_erf = np.frompyfunc(math.erf, 1, 1)
+
+
 def choose(compare: Any, x: Array, y: Array, a: Array, b: Array, out: Array) -> None:
     """Writes a where the comparison of x and y is true, else b."""
     out[...] = np.where(compare(x, y), a, b)
@@ -59,8 +68,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "**": np.power,
     "neg": np.negative, "abs": np.abs, "exp": np.exp, "log": np.log, "sqrt": np.sqrt,
     "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "maximum": np.maximum, "minimum": np.minimum,
-    "copy": np.positive, "relu": np.maximum, "sigmoid": sigmoid,
+    "copy": np.positive, "relu": np.maximum, "sigmoid": sigmoid, "erf": erf,
 }  # fmt: skip
+OTHERS = np.tan, np.sinh, np.cosh, np.expm1, np.log1p, np.arcsin, np.arccos, np.arctan
+FUNCTIONS.update((f.__name__, f) for f in (*OTHERS, np.arctan2, np.logaddexp))
 REDUCTIONS = {"sum": np.add, "largest": np.maximum, "smallest": np.minimum}
 
 

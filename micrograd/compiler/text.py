@@ -70,9 +70,10 @@ SPACE = "\N{NO-BREAK SPACE}"  # where a line must not be wrapped
 NUMPY = {
     *("arange", "array", "concatenate", "cos", "einsum", "exp", "inf", "log", "maximum", "mean"),
     *("minimum", "nan", "ones", "reshape", "select", "sin", "sqrt", "take_along_axis", "tanh"),
-    *("vstack", "where", "zeros"),
+    *("vstack", "where", "zeros", "tan", "sinh", "cosh", "expm1", "log1p", "logaddexp"),
+    *("arcsin", "arccos", "arctan", "arctan2"),
 }
-TAKEN = {*NUMPY, "abs", "inputs", "n", "one", "parameters", "program", "range", "zero"}
+TAKEN = {*NUMPY, "erf", "abs", "inputs", "n", "one", "parameters", "program", "range", "zero"}
 REDUCTIONS = {"sum": "sum", "largest": "max", "smallest": "min"}
 FEW = 4  # more parameters than these, if they are used together, get a name
 
@@ -127,7 +128,9 @@ def assignment(name: str, text: str) -> str:
 def definition(name: str, arguments: Sequence[str], lines: Sequence[str]) -> str:
     """The text of a function with these lines, after the import that it needs."""
     words = NUMPY.intersection(re.findall(r"(?<!\.)\b\w+", "\n".join(lines)))
-    head = [f"from numpy import {', '.join(sorted(words))}", "", ""] if words else []
+    head = [f"from numpy import {', '.join(sorted(words))}"] if words else []
+    head += ["from scipy.special import erf"] if any("erf(" in line for line in lines) else []
+    head += ["", ""] if head else []
     wrap = textwrap.TextWrapper(WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 8)
     wrap.break_long_words = wrap.break_on_hyphens = False
     filled = [wrap.fill(line).replace(SPACE, " ") for line in lines]

@@ -33,7 +33,9 @@ HINTS = {
     "functional": "use a method, as in x.relu(), and the functions of micrograd.losses",
     "Softmax softmax": "use values(...).softmax()",
     "LogSoftmax log_softmax": "use micrograd.losses.cross_entropy(logits, label)",
-    "relu tanh sigmoid exp log sqrt sin cos": "use the method of a Value or an array: x.{}()",
+    "relu tanh sigmoid exp log sqrt sin cos tan erf softplus": (
+        "use the method of a Value or an array: x.{}()"
+    ),
     "LeakyReLU GELU SiLU": "use the methods of Value, as in x.maximum(0.01 * x)",
     "ModuleList ModuleDict ParameterList": (
         "use a list or a dict: a Module finds the Values and Modules in it"

@@ -14,7 +14,7 @@ from functools import wraps
 from itertools import count
 from operator import ge, gt, is_, le, lt
 from types import FunctionType
-from typing import Any, NoReturn, Protocol, SupportsFloat, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, SupportsFloat, TypeVar, overload
 
 from micrograd.core.arithmetic import Number, as_number
 from micrograd.core.errors import FAILURES, advice, explained, misuse
@@ -243,6 +243,14 @@ class Node:
     _prev: tuple[Any, ...]
     _op: str
     _chain_rule: Callable[..., None]
+    if TYPE_CHECKING:  # what `operations.py` adds to Value
+
+        def _of_one(self: N) -> N: ...
+        def _of_two(self: N, other: SupportsFloat) -> N: ...
+
+        tan = arcsin = arccos = arctan = asin = acos = atan = sinh = cosh = _of_one
+        erf = expm1 = log1p = softplus = _of_one
+        arctan2 = atan2 = logaddexp = _of_two
     freezes = 0  # changes whenever requires_grad of a leaf is set; compiled functions check it
 
     def __init_subclass__(cls) -> None:
@@ -345,7 +353,9 @@ class Node:
     conjugate = __pos__  # NumPy asks for it in norms and variances
 
     def __float__(self) -> NoReturn:
-        fix = "use .item() for the number, or .exp() instead of math.exp"
+        fix = (
+            "use .item() for the number, or x.exp() instead of math.exp(x), x.erf() of math.erf(x)"
+        )
         raise TypeError(f"float(), int() and math functions would leave the graph: {fix}")
 
     __int__ = __float__

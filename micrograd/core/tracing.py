@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from micrograd.core import node
-from micrograd.core.arithmetic import Number, as_number
+from micrograd.core.arithmetic import INVERSE, OTHERS, Number, as_number
 from micrograd.core.node import Node, operations
 
 
@@ -171,15 +171,19 @@ class Traced:
     __lt__, __le__, __gt__, __ge__ = map(_binary, ("<", "<=", ">", ">="))
     exp, log, sqrt, sin, cos = map(_unary, ("exp", "log", "sqrt", "sin", "cos"))
     tanh, sigmoid, relu = map(_unary, ("tanh", "sigmoid", "relu"))
-    maximum, minimum = map(_binary, ("maximum", "minimum"))
+    tan, sinh, cosh, erf, expm1, log1p = map(_unary, (f.__name__ for f in OTHERS))
+    arcsin, arccos, arctan = map(_unary, INVERSE)
+    maximum, minimum, arctan2, logaddexp = map(
+        _binary, ("maximum", "minimum", "arctan2", "logaddexp")
+    )
 
     def __pos__(self) -> Traced:
         return self
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        for rule in operations.values():  # such as an operation that was added to Value
-            if rule.__name__ == name:
-                return lambda *others: rule(node.Value(self), *others).data
+        rule: Any = getattr(node.Value, name, None)  # such as an operation that was added to Value
+        if rule in operations.values():
+            return lambda *others: rule(node.Value(self), *others).data
         raise AttributeError(f"'Traced' object has no attribute {name!r}", name=name, obj=self)
 
     def __radd__(self, other: Number) -> Number:

@@ -107,9 +107,10 @@ def same(name, arity, function, **more):
 BREAKS = {
     "a / b": lambda a, b: b, "3 / a": first, "a ** b": first, "a ** -3": first, "a ** 0.5": first,
     "abs(a)": first, "log": first, "sqrt": first, "relu": first, "maximum": difference,
-    "minimum": difference, "maximum of 1": lambda a: a - 1,
+    "minimum": difference, "maximum of 1": lambda a: a - 1, "tan": lambda a: math.cos(a),
+    "arcsin": lambda a: 1 - abs(a), "arccos": lambda a: 1 - abs(a), "log1p": lambda a: a + 1,
 }  # fmt: skip
-OTHERWISE = {"maximum of 1": larger_than_one}
+OTHERWISE = {"maximum of 1": larger_than_one, "softplus": lambda a: a.logaddexp(0 * a)}
 OPERATIONS = [
     *[
         Operation(
@@ -117,7 +118,9 @@ OPERATIONS = [
             BREAKS.get(row.name), row.exact and "/" not in row.name and "**" not in row.name,
         )
         for row in TABLE
+        if not row.name.startswith("arctan2")  # the sign of a zero decides between pi and -pi
     ],
+    same("arctan2", 2, lambda a, b: a.arctan2(b * b + 0.25)),
     Operation("where <", 4, lambda a, b, c, d: where(a < b, c, d), choice_in_pytorch,
               difference, is_exact=True),
     Operation("where >=", 4, lambda a, b, c, d: where(a >= b, d, c), choice_in_pytorch,

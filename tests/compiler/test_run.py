@@ -97,8 +97,9 @@ def or_none(compute):
 @pytest.mark.slow
 @pytest.mark.parametrize("arity", [1, 2])
 def test_extreme_and_invalid_numbers(executor, arity):
-    # a ** 0.5 is a square root, which is NaN at -inf
-    table = [r for r in TABLE if len(r.points[0]) == arity and r.name != "a ** 0.5"]
+    # a ** 0.5 is a square root, which is NaN at -inf; three times cosh(710) overflows
+    rest = "a ** 0.5", "sinh", "cosh"
+    table = [r for r in TABLE if len(r.points[0]) == arity and r.name not in rest]
     functions, parameters = functions_of(table, ["sum of both"] * arity)
     points = [*itertools.product(SPECIAL, repeat=arity)]
     arguments = np.transpose(points)

@@ -12,12 +12,37 @@ const FUNCTIONS = {
   sin: Math.sin,
   cos: Math.cos,
   tanh: Math.tanh,
+  tan: Math.tan,
+  sinh: Math.sinh,
+  cosh: Math.cosh,
+  arcsin: Math.asin,
+  arccos: Math.acos,
+  arctan: Math.atan,
+  arctan2: Math.atan2,
+  expm1: Math.expm1,
+  log1p: Math.log1p,
+  logaddexp: (x, y) => (x === y ? x + Math.LN2 : Math.max(x, y) + Math.log1p(Math.exp(-Math.abs(x - y)))),
+  erf,
   sigmoid: x => 1 / (1 + Math.exp(-x)),
   relu: x => (x < 0 ? 0 : x), // NaN stays NaN
   maximum: (x, y) => (x > y || Number.isNaN(x) ? x : y), // NaN if x or y is NaN
   minimum: (x, y) => (x < y || Number.isNaN(x) ? x : y),
   where: (condition, a, b) => (condition ? a : b),
 };
+// The error function, which JavaScript does not have, to about 16 digits: a series near 0, farther out a
+// continued fraction. Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 7.1.6 and 7.1.14.
+function erf(x) {
+  const size = Math.abs(x);
+  if (size < 3) {
+    let term = (2 / Math.sqrt(Math.PI)) * x * Math.exp(-x * x),
+      sum = term;
+    for (let n = 1; Math.abs(term) > 1e-17 * Math.abs(sum); n++) sum += term *= (2 * x * x) / (2 * n + 1);
+    return sum;
+  }
+  let rest = 0;
+  for (let n = 60; n > 0; n--) rest = n / 2 / (size + rest);
+  return Math.sign(x) * (1 - Math.exp(-x * x) / (Math.sqrt(Math.PI) * (size + rest)));
+}
 const INFIX = new Set(["+", "-", "*", "/", "**", "<", "<=", ">", ">="]);
 
 // The formula as a JavaScript expression. `named` gives the expression for a name. The text consists
