@@ -138,13 +138,15 @@ MARKED = ("title", "language", "tasks", "solutions")
 STRINGS = r'("(?:[^"\\]|\\.)*")'
 
 
-def as_json(data: object) -> str:
+def as_json(data: object, is_ascii: bool = True) -> str:
     r"""The data as JSON for a script element, in which no text can end the element.
+
+    Texts of many languages are shorter if `is_ascii` is false.
 
     >>> as_json({"label": "</script>"})
     '{"label":"\\u003c/script>"}'
     """
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(data, ensure_ascii=is_ascii, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")
 
 
@@ -190,7 +192,7 @@ def _joined_pages(pages: Sequence[Page], languages: Sequence[str]) -> Page:
         "policy": POLICY,
         "title": first._title,
         "noscript": html.escape(said("pages", "language.noscript")),
-        "parts": as_json(told),
+        "parts": as_json(told, is_ascii=False),
         "js": _joined("shared/languages.js"),
     }
     around = _file("shared/languages.html")
