@@ -158,6 +158,8 @@ def test_numbers_choose_the_form_of_a_noun_as_unicode_says(opened, tmp_path):
             known = page.evaluate(f"{rules}.select(n))")
             assert [texts.form(forms.split(), n) for n in range(230)] == known
             assert page.evaluate(f"{rules} && formOf({forms.split()}, n))") == known
+        word = "partsOf('{n} {w:слова}', {n: 2, w: word('gradient', 'слово')}).at(-2).outerHTML"
+        assert page.evaluate(word) == '<dfn data-word="gradient" tabindex="0">слова</dfn>'
 
 
 def test_what_is_drawn_plotted_and_told_in_another_language(loud, monkeypatch):
