@@ -267,6 +267,7 @@ class Learner:
     def type(self, old, new):
         """Selects the old text in the editor, and types the new one."""
         text = self.page.evaluate("editor.text")
+        old = re.search(re.escape(old).replace(r"\#", "#.*"), text)[0]  # with any comment
         assert text.count(old) == 1, old
         self.page.evaluate(
             "([from, to]) => { editor.focus(); const {mirror} = editor;"
