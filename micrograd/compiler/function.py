@@ -324,6 +324,8 @@ class Compiled:
                 for s in shapes
                 if not isinstance(s, Static)
             )
+            if isinstance(error, IndexError):
+                error.add_note("(an entry is chosen by an argument with take(table, index))")
             error.add_note(
                 f"(while compiling {self.__name__} for examples of {given}; the first axis of "
                 "an argument runs over the examples: [[1.0, 2.0]] is one example of two numbers)"

@@ -136,7 +136,7 @@ def _refuses(what: str, remedy: str) -> Callable[..., NoReturn]:
 def users_line(frame: Any) -> str:
     """The file and line from which this package, NumPy or Python's `random` was called."""
     numpy = getattr(sys.modules.get("numpy"), "__file__", __file__)  # np.sum calls us
-    files = os.path.dirname(__file__), numpy  # a file of this package's folder, and of NumPy's
+    files = os.path.dirname(__file__), numpy  # in the folders of this package and of NumPy
     not_the_users = (*(os.path.dirname(file) + os.sep for file in files), random.__file__)
     while frame.f_back and frame.f_code.co_filename.startswith(not_the_users):
         frame = frame.f_back
@@ -152,6 +152,7 @@ _CHOICE = (
 )
 _JUMPS = "its derivative is 0 except at jumps; compute it first and pass the result as an argument"
 _BOTH = "they join conditions: write brackets, as in (a < b) & (b < c)"
+_TABLE = "to choose an entry, use take(table, index)"
 _FUNCTION = "it would make a constant; use methods of Value, such as .exp() instead of math.exp"
 
 
@@ -225,13 +226,16 @@ class Traced:
         return self.recording.record("take", self, *table)
 
     __bool__ = _refuses("bool()", _CHOICE)
-    __float__, __int__ = _refuses("float()", _FUNCTION), _refuses("int()", _FUNCTION)
+    __float__, __int__ = (
+        _refuses("float()", _FUNCTION),
+        _refuses("int()", f"{_TABLE}; else {_FUNCTION}"),
+    )
     __mod__ = __rmod__ = __divmod__ = __rdivmod__ = _refuses("%", _JUMPS)
     __floordiv__ = __rfloordiv__ = _refuses("//", _JUMPS)
     __and__: Any = _refuses("&, | and ~", _BOTH)
     __rand__ = __or__ = __ror__ = __invert__ = __and__
     __round__ = __trunc__ = __floor__ = __ceil__ = _refuses("rounding", _JUMPS)
-    __index__ = _refuses("use as an index", "use take(table, index)")
+    __index__ = _refuses("use as an index", _TABLE)
     __hash__ = object.__hash__
     __format__ = _refuses("format()", "it has no value yet; print the result instead")
 
