@@ -242,7 +242,14 @@ def jacobian(
     known: list[Value] | None = None
     if callable(outputs):
         inputs, known, outputs = _called(outputs, inputs)
-    nodes, results = flat(inputs), [_output(v) for v in flat(outputs)]
+    given = flat(outputs)
+    if known is None and given and not any(isinstance(v, Value) for v in given):
+        got = f"jacobian expects Values as outputs, got numbers such as {given[0]}"
+        fix = (
+            "derivatives of derivatives take functions: jacobian(lambda x: jacobian(f, [x]), [2.0])"
+        )
+        raise TypeError(f"{got}: {fix}")
+    nodes, results = flat(inputs), [_output(v) for v in given]
     if not all(isinstance(v, Value) for v in nodes):
         raise TypeError("jacobian expects nodes of the graph as inputs, or a function and numbers")
     tape = _Tape(*results)

@@ -1,8 +1,12 @@
-"""What a compiled function takes, arrays of examples, and what it returns, a Batch."""
+"""What a compiled function returns: a Batch of its results, in the structure that it returns.
+
+A structure is what the function returned, with an index in the place of each result: 0 for a single
+Value, [0, 1] for a list of two, {"loss": 0, "logits": array([1, 2])} for a dict.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +14,6 @@ import numpy as np
 from micrograd.compiler.parameters import Row, one_at_a_time
 from micrograd.compiler.schedule import Array
 from micrograd.core.pause import watchers
-from micrograd.core.shapes import Numbers, fix_of
 
 
 class Batch:
@@ -18,68 +21,110 @@ class Batch:
 
     Attributes:
         n: the number of examples.
-        data: the mean over the examples; a list of means if the function returns a list.
-        lanes: the result for each example: shape (n,), or (n, k) if the function returns k results.
+        data: the mean over the examples; a list, array or dict of means if the function returns a
+            list, an array or a dict.
+        lanes: the result for each example: shape (n,), or (n, k) for a list of k results, (n, ...)
+            for an array; a dict of them for a dict.
 
     >>> from micrograd import Value, compile
     >>> w = Value(2.0)
-    >>> both = compile(lambda x: [w * x, w + x])([1.0, 3.0])
-    >>> both.data, both.lanes
-    ([4.0, 4.0], array([[2., 3.],
-           [6., 5.]]))
-    >>> both[1].backward()
+    >>> both = compile(lambda x: {"a": w * x, "b": w + x})([1.0, 3.0])
+    >>> both.data, both["b"].lanes
+    ({'a': 4.0, 'b': 4.0}, array([3., 5.]))
+    >>> both["b"].backward()
     >>> w.grad
     1.0
     """
 
     def __init__(
-        self, n: int, data: Any, lanes: Array, gradients_of: Callable[[int], tuple[Row, Array]]
+        self,
+        n: int,
+        structure: Any,
+        means: Sequence[float],
+        rows: Array,
+        gradients_of: Callable[[int, Any], tuple[Row, Array]],
     ) -> None:
-        self.n, self.data, self.lanes = n, data, lanes
-        self._gradients_of = gradients_of  # takes the index of a result: 0 if there is only one
+        self.n, self._structure, self._means, self._rows = n, structure, means, rows
+        self._gradients_of = gradients_of  # takes the index of a result, and upstream gradients
+
+    @property
+    def data(self) -> Any:
+        """The means over the examples."""
+        means = self._means
+        return built(
+            self._structure,
+            lambda i: means[i] if isinstance(i, int) else np.array(means)[i].tolist(),
+        )
+
+    @property
+    def lanes(self) -> Any:
+        """The results for each example."""
+        rows = self._rows
+        return built(
+            self._structure,
+            lambda i: rows[i] if isinstance(i, int) else np.moveaxis(rows[i], -1, 0),
+        )
 
     @np.errstate(all="ignore")
-    def backward(self, gradient: float = 1.0) -> None:
+    def backward(self, gradient: Any = 1.0) -> None:
         """Adds the gradients of the mean to the `grad` of each parameter, as Value.backward() does.
 
+        `gradient` is the upstream gradient of the mean; or, as an array of shape (n,), that of the
+        result of each example.
+
         Raises:
-            TypeError: the function returns a list: call backward() on an element of the batch.
+            TypeError: the function returns several results: call backward() on one of them.
             RuntimeError: the function was called inside `no_grad()`.
         """
-        if isinstance(self.data, list):
+        if not isinstance(self._structure, int):
+            key = next(iter(self.keys()), 0)
             raise TypeError(
                 f"this batch has {len(self)} results, and backward() starts from one: "
-                "call batch[0].backward()"
+                f"call batch[{key!r}].backward()"
             )
         for watcher in watchers:
             watcher.begin([self])
+        upstream = np.asarray(gradient, float)
+        if upstream.shape not in ((), (self.n,)):
+            expected = f"one number as gradient, or one for each of the {self.n} examples"
+            raise ValueError(f"backward expects {expected}, got shape {upstream.shape}")
         with one_at_a_time:
-            row, gradients = self._gradients_of(0)
-            row.grad += gradients if gradient == 1 else gradient * gradients
+            if upstream.ndim:  # a gradient of the mean is one of n
+                row, gradients = self._gradients_of(self._structure, self.n * upstream)
+                row.grad += gradients
+            else:
+                row, gradients = self._gradients_of(self._structure, None)
+                row.grad += gradients if gradient == 1 else gradient * gradients
         for watcher in watchers:
             watcher.end([self])
 
     def zero_grad(self) -> None:
         """Resets the gradients of the parameters, as Value.zero_grad() does."""
         with one_at_a_time:
-            self._gradients_of(0)[0].grad = 0
+            self._gradients_of(0, None)[0].grad = 0
 
     def item(self) -> float:
         """The mean, as a float."""
         return float(self.data)
 
+    def keys(self) -> Any:
+        """The keys of a dict of results; of a list or an array, its indices."""
+        return self._structure.keys() if isinstance(self._structure, dict) else range(len(self))
+
     def __len__(self) -> int:
-        if not isinstance(self.data, list):
+        if isinstance(self._structure, int):
             raise TypeError("the function returns one Value: its results are in batch.lanes")
-        return len(self.data)
+        return len(self._structure)
 
-    def __getitem__(self, i: int | slice) -> Batch:
-        chosen: Any = range(len(self))[i]
+    def __iter__(self) -> Iterator[Any]:
+        keys: Any = self.keys()
+        return iter(keys) if isinstance(self._structure, dict) else map(self.__getitem__, keys)
 
-        def gradients_of(k: int) -> tuple[Row, Array]:
-            return self._gradients_of(chosen[k] if isinstance(i, slice) else chosen)
-
-        return Batch(self.n, self.data[i], self.lanes[:, i], gradients_of)
+    def __getitem__(self, key: Any) -> Batch:
+        len(self)  # an error if there is a single result
+        chosen = self._structure[key]
+        chosen = chosen.item() if isinstance(chosen, np.integer) else chosen
+        return Batch(self.n, chosen, self._means, self._rows, self._gradients_of)
 
     __array_ufunc__ = None  # arithmetic would leave the graph
 
@@ -93,23 +138,28 @@ class Batch:
         return f"Batch(data={self.data}, n={self.n})"
 
 
-def as_array(i: int, x: Numbers) -> Array:
-    """Argument i as an array of numbers."""
-    if np.ma.is_masked(x):
-        raise TypeError(f"argument {i} has masked numbers: leave out those examples")
-    try:
-        array = np.asarray(x)
-    except ValueError:
-        raise ValueError(
-            f"argument {i} has examples of different lengths, but all examples of a batch must "
-            "have the same shape: call the function once for each length"
-        ) from None
-    if array.dtype.kind not in "biuf":
-        text = next((v for v in array.ravel().tolist() if isinstance(v, str)), 0)
-        fix = fix_of(text if array.ndim == 1 else 0, "convert it with .astype(float)")
-        raise TypeError(
-            f"argument {i}: expected an array of real numbers, got {array.dtype} {x!r:.40}: {fix}"
-        )
-    # JAX has no long doubles, and numbers in the byte order of this machine alone.
-    dtype = np.dtype(float) if array.dtype.char == "g" else array.dtype.newbyteorder("=")
-    return array.astype(dtype, copy=False)
+def structured(returned: Any, found: list[Any]) -> Any:
+    """The structure of what a function returned; its results are appended to `found`."""
+    if isinstance(returned, dict):
+        return {key: structured(x, found) for key, x in returned.items()}
+    if isinstance(returned, np.ndarray) and returned.ndim:
+        first = len(found)
+        found += returned.ravel().tolist()
+        return np.arange(first, len(found)).reshape(returned.shape)
+    if isinstance(returned, (list, tuple)):
+        parts = [structured(x, found) for x in returned]
+        return type(returned)(*parts) if hasattr(returned, "_fields") else parts
+    found.append(returned.item() if isinstance(returned, np.ndarray) else returned)
+    return len(found) - 1
+
+
+def built(structure: Any, of: Callable[[Any], Any]) -> Any:
+    """A structure with what `of` returns for an index, or for a list or array of indices."""
+    if isinstance(structure, dict):
+        return {key: built(part, of) for key, part in structure.items()}
+    if isinstance(structure, list) and all(isinstance(part, int) for part in structure):
+        return of(structure)
+    if isinstance(structure, (list, tuple)):
+        parts = [built(part, of) for part in structure]
+        return type(structure)(*parts) if hasattr(structure, "_fields") else parts
+    return of(structure)

@@ -13,7 +13,8 @@ Results and gradients are the same as in eager mode, except for:
                     of that example follows IEEE arithmetic: NaN or infinity
                     training steps also refuse gradients whose squares overflow
     where, take     alternatives that are not chosen receive the gradient 0, which turns into NaN if
-                    their derivative is infinite; eager mode does not differentiate them
+                    their derivative is infinite; eager mode does not differentiate them. So do the
+                    results of a list or a dict on which backward() is not called
     ties            rounding may break a tie between two sums that are equal in eager mode
 """
 
@@ -33,12 +34,12 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from micrograd.compiler.batch import Batch, as_array
+from micrograd.compiler.arguments import Shape, Static, as_array, is_array, shape_of
+from micrograd.compiler.batch import Batch
 from micrograd.compiler.guard import Guard, objects_of
 from micrograd.compiler.parameters import is_recording, one_at_a_time
 from micrograd.compiler.profile import Profile
 from micrograd.compiler.program import DTYPES, Program, Shapes
-from micrograd.compiler.record import Shape
 from micrograd.compiler.run_llvm import why_not
 from micrograd.compiler.schedule import Group
 from micrograd.compiler.simplify import Instructions
@@ -134,10 +135,55 @@ class Compiled:
             return self.function(*arguments)
         program, arrays, n = prepared
         try:
-            return program.batch(arrays, n, self._gradient_program)
+            return program.batch(arrays, n, self._weighted_program)
         except IndexError:
             program.say_which_index(arrays, n)
             raise
+
+    def value_and_grad(
+        self, numbers: Any, *arguments: Numbers, parameters: Any = None
+    ) -> tuple[float, Array]:
+        """The mean, and its gradients, where the parameters have these numbers; no Value changes.
+
+        For minimizers and samplers of other libraries, which keep all parameters in one array:
+
+            A = values(np.zeros(3))
+            loss = compile(lambda x, y: (x @ A - y) ** 2)
+            f = functools.partial(loss.value_and_grad, parameters=A)
+            found = scipy.optimize.minimize(f, A.data, (X, y), jac=True)
+            A.data = found.x
+
+        Args:
+            numbers: a number for each parameter, shape (n,).
+            arguments: those of a call.
+            parameters: a model, or Values in a list or an array, row by row; in the order of
+                `numbers`. By default, those of the function in the order of its `parameters`. Other
+                parameters that the function uses have the numbers of today.
+
+        >>> w, b = Value(0.0), Value(5.0)
+        >>> compile(lambda x: (w * x) ** 2 + b).value_and_grad([3.0], [1.0, 2.0], parameters=[w])
+        (27.5, array([15.]))
+        """
+        prepared = self._prepared(arguments)
+        if prepared is None:
+            raise TypeError(
+                "value_and_grad expects a batch of numbers, got Values: pass their data"
+            )
+        program, arrays, n = prepared
+        if not program.is_single or not program.have_graphs[0]:
+            expected = "a single Value, computed outside no_grad()"
+            raise TypeError(f"{self.__name__} must return {expected}: return the loss, for example")
+        size, here, there = program.places_of(parameters)
+        theta = np.asarray(numbers, float)
+        if theta.shape != (size,):
+            raise ValueError(f"expected {size} numbers, one for each parameter, got {theta.shape}")
+        with one_at_a_time:
+            data = program.row.data.copy()
+        data[here] = theta[there]
+        mean, found, _ = program.with_gradients(data, arrays, n)
+        gradients = np.zeros(size)
+        gradients[there] = found[here]
+        return mean, gradients
 
     def step(self, optimizer: Optimizer | Any, *arguments: Numbers) -> float:
         """One training step: updates the parameters, and returns the mean before the update.
@@ -212,11 +258,12 @@ class Compiled:
         if known is not None:  # arrays like those of an earlier call need no checks
             return known[0], arguments, known[1]
         try:
-            arrays = [as_array(i, a) for i, a in enumerate(arguments)]
+            given = [as_array(i, a) for i, a in enumerate(arguments)]
         except (TypeError, ValueError):
             if any(map(_has_values, arguments)):
                 return None
             raise
+        shapes, arrays = tuple(map(shape_of, given)), [a for a in given if is_array(a)]
         lengths = {len(a) for a in arrays if a.ndim} or {1}
         if len(lengths) > 1 or lengths == {0}:
             found = " and ".join(str(len(a)) for a in arrays if a.ndim)
@@ -224,8 +271,8 @@ class Compiled:
                 f"expected arrays with a row for each example, of the same length, got {found} rows"
             )
         [n] = lengths
-        program = self.program(tuple(a.shape[1:] for a in arrays))
-        if all(map(is_, arrays, arguments)):
+        program = self.program(shapes)
+        if len(arrays) == len(arguments) and all(map(is_, arrays, arguments)):
             cache.calls[kinds] = program, n
         return program, arrays, n
 
@@ -249,8 +296,8 @@ class Compiled:
                     )
             return programs[shapes]
 
-    def _gradient_program(self, forward: Program, output: int) -> Program:
-        # Each result after the first has its own program, compiled when backward() needs it.
+    def _weighted_program(self, forward: Program) -> Program:
+        # The program for upstream gradients, compiled when backward() needs it.
         cache = self._cache
         with one_at_a_time:
             if cache.programs.get(forward.shapes) is not forward or not cache.guard.holds():
@@ -258,21 +305,27 @@ class Compiled:
                     "something that the function reads has changed since this batch was computed: "
                     "call the function again"
                 )
-            if output and output not in forward.by_result:
-                found = self._recorded(forward.shapes, output, forward.parameters)
-                forward.by_result[output] = found
-            return forward.by_result[output] if output else forward
+            if forward.weighted is None:
+                n, known = forward.n_results, forward.parameters
+                forward.weighted = self._recorded(forward.shapes, n, known)
+            return forward.weighted
 
-    def _recorded(self, shapes: Shapes, output: int, known: Sequence[Value]) -> Program:
+    def _recorded(self, shapes: Shapes, n_upstream: int, known: Sequence[Value]) -> Program:
         try:
-            program = Program(self.function, shapes, self.executor, output, known)
-            self._cache.guard = Guard(self.function, program.parameters)
+            program = Program(self.function, shapes, self.executor, n_upstream, known)
+            keys = [shapes, *self._cache.programs]
+            fixed = [x.value for key in keys for x in key if isinstance(x, Static)]
+            self._cache.guard = Guard(self.function, program.parameters, fixed)
             return program
         except Exception as error:
             check_engine("compile", objects_of(self.function))
             given = ", ".join(
-                " x ".join(map(str, s)) + " numbers" if s else "one number" for s in shapes
+                " x ".join(map(str, s)) + " numbers" if s else "one number"
+                for s in shapes
+                if not isinstance(s, Static)
             )
+            if isinstance(error, IndexError):
+                error.add_note("(an entry is chosen by an argument with take(table, index))")
             error.add_note(
                 f"(while compiling {self.__name__} for examples of {given}; the first axis of "
                 "an argument runs over the examples: [[1.0, 2.0]] is one example of two numbers)"
@@ -292,7 +345,7 @@ class Compiled:
             self._cache.executor = asked or ("numpy" if reason else "llvm")
         return self._cache.executor
 
-    def jax(self, *shapes: Shape) -> Callable[..., Any]:
+    def jax(self, *shapes: tuple[int, ...]) -> Callable[..., Any]:
         """The program as a pure function for JAX: (parameters, *arguments) -> (mean, gradients).
 
         It works inside `jit`, `vmap` and `shard_map`, and with the optimizers of other libraries.
@@ -307,8 +360,8 @@ class Compiled:
         """
         if not self._cache.guard.holds():
             self._cache.clear()
-        program = self.program(shapes)
-        if program.is_list or not program.have_graphs[0]:
+        program = self.program(tuple(map(Shape, shapes)))
+        if not program.is_single or not program.have_graphs[0]:
             expected = "a single Value, computed outside no_grad()"
             raise TypeError(f"{self.__name__} must return {expected}: return the loss, for example")
         from micrograd.compiler.run_jax import pure
@@ -425,13 +478,19 @@ def compile(*function: Any, executor: str = "") -> Any:
     """Compiles a function of scalars; can also be used as a decorator.
 
     The compiled function takes arrays whose first axis runs over the examples: (n,) for a number,
-    (n, d) for a list of d numbers. A single number is used for every example. It returns a `Batch`:
-    `data` is the mean, `lanes` the result for each example, and `backward()` adds the gradients of
-    the mean to the `grad` of each parameter. (A call computes them, too; inside `no_grad()`, it
+    (n, d) for a row of d numbers, which the function gets as an array if an array is given, and as
+    a list if lists are. A single number is used for every example; text, True, False, None and
+    functions are passed on, and each of them has a program of its own. It returns a `Batch`: `data`
+    is the mean, `lanes` the result for each example, and `backward()` adds the gradients of the
+    mean to the `grad` of each parameter. (A call computes them, too; inside `no_grad()`, it
     computes the results alone.) `compile(model)(X).lanes` are a model's outputs for a
     batch. `source`, `groups`, `instructions` and `draw_dot(f)` show the compiled program, and
     `jax(...)` returns it as a function for programs written with JAX. Each call copies its arrays.
     A call with Values just calls the original function.
+
+    Derivatives can be taken inside: of each example with respect to its own numbers, with
+    `derivative`, `gradient`, `jacobian`, `hessian` or `jvp`. `value_and_grad` is for minimizers and
+    samplers of other libraries.
 
     Results are always up to date: each call reads the current data of the parameters, and checks
     whether anything else that the function reads has changed since it was recorded. If so, the call
@@ -459,8 +518,9 @@ def compile(*function: Any, executor: str = "") -> Any:
     global array is compared in each call.
 
     Args:
-        function: takes numbers, or lists of numbers, and returns a Value or a list of Values. It
-            may also use Values from outside; the leaves among them are its parameters.
+        function: takes numbers, or rows of numbers, and returns a Value, or several in lists,
+            arrays, dicts and named tuples. It may also use Values from outside; the leaves among
+            them are its parameters.
         executor: 'llvm' (needs the extra `fast`) makes machine code of the program, once for any
             number of examples, and once for a single one. 'numpy' needs nothing else. The default
             is 'llvm' if llvmlite is installed, else 'numpy'; it is chosen at the first call and
@@ -476,6 +536,9 @@ def compile(*function: Any, executor: str = "") -> Any:
     >>> model = Value(3.0)
     >>> compile(lambda x: model * x)([1.0, 2.0]).lanes
     array([3., 6.])
+    >>> from micrograd import derivative
+    >>> compile(lambda x: {"y": x.sin(), "slope": derivative(Value.sin, x)})([0.0]).data
+    {'y': 0.0, 'slope': 1.0}
     """
     if not function:  # as in @compile(executor="numpy")
         return partial(Compiled, executor=executor)

@@ -108,7 +108,8 @@ class _Fusion:
         if op in SUMS:
             tree = self.tree(place)
             self.absorbed.update(tree.inside)
-            return self.scattered(place, tree) or self.total(tree, self.lanes[place])
+            scatter = self.scattered(place, tree) if len(tree.terms) > 1 else None
+            return scatter or self.total(tree, self.lanes[place])
         if op == "mean":
             return self.mean(*operands)
         if op in CHAINS:
@@ -235,7 +236,7 @@ class _Fusion:
 
     def scattered(self, whole: int, tree: _Tree) -> Unit | None:
         """A scatter if every term of the sum is like where(index is position, x, 0), else None."""
-        if tree.products or len(tree.terms) < 2:
+        if tree.products:
             return None
         indices, contributions, positions = [], [], set()
         for place, sign in tree.terms:

@@ -106,10 +106,16 @@ class Guard:
         reads_optimizer: whether it reads an attribute of an optimizer, such as `lr`.
     """
 
-    def __init__(self, function: Callable[..., Any], parameters: Sequence[Value] = ()) -> None:
-        walk = _Walk(function)
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        parameters: Sequence[Value] = (),
+        arguments: Sequence[Any] = (),
+    ) -> None:
+        walk = _Walk(function, *arguments)
         self.values, self.reads_optimizer = walk.values, walk.reads_optimizer
         self.generators = walk.generators
+        self._elements = walk.elements  # no other object gets the address of one of them
         self._leaves = {*walk.values, *parameters}
         self._freezes, self._frozen = Node.freezes, self._frozen_leaves()
         self._containers = walk.containers
@@ -166,14 +172,16 @@ class _Walk:
         generators: of random numbers.
         reads, of_modules: functions and their arguments, whose results must not change. Those of
             modules need not be compared unless an attribute of some module is set.
+        elements: of arrays of objects.
         reads_optimizer: whether an attribute of an optimizer is among the reads.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, *things: Any) -> None:
         self.values: list[Value] = []
         self.containers: list[Any] = []
         self.functions: list[FunctionType] = []
         self.generators: list[Any] = []
+        self.elements: list[list[Any]] = []
         self.reads: list[Read] = []
         self.of_modules: list[Read] = []
         self.reads_optimizer = False
@@ -186,7 +194,7 @@ class _Walk:
         self._objects: list[Any] = []
         self._classes: dict[type, bool] = {}  # whether code may create objects of the class
         self._seen: dict[int, Any] = {}  # objects by id, kept so that no id is reused
-        self._waiting: deque[Any] = deque([function])
+        self._waiting: deque[Any] = deque(things)
         known = None
         while known != (known := (len(self._seen), len(self._names))):
             while self._waiting:
@@ -219,7 +227,10 @@ class _Walk:
             self._classes[thing] = True
         elif isinstance(thing, np.ndarray):
             self.reads.append((_content, thing))
-            self._waiting += thing.ravel().tolist() if thing.dtype.hasobject else []
+            if thing.dtype.hasobject:
+                elements = thing.ravel().tolist()
+                self.elements.append(elements)
+                self._waiting += elements
             self._objects.append(thing)
         elif isinstance(thing, (array, bytearray)):
             self.reads.append((bytes, thing))
@@ -412,9 +423,7 @@ def _is_filled(cell: Any) -> bool:
 
 
 def _content(array: Any) -> tuple[Any, ...]:
-    is_plain = not array.dtype.hasobject
-    content = (array.dtype.str, array.tobytes()) if is_plain else array.ravel().tolist()
-    return (*array.shape, *content)
+    return (*array.shape, array.dtype.str, array.tobytes())  # of objects, the addresses
 
 
 def _is_installed(file: str | None) -> bool:

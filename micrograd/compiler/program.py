@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -34,34 +35,37 @@ import numpy as np
 from micrograd.compiler.batch import Batch
 from micrograd.compiler.fuse import Fused, fused
 from micrograd.compiler.parameters import Row, one_at_a_time, shared_row
-from micrograd.compiler.record import Shape, recorded
+from micrograd.compiler.record import recorded
 from micrograd.compiler.run_llvm import LlvmExecutor
-from micrograd.compiler.run_numpy import NumPyExecutor
+from micrograd.compiler.run_numpy import NumPyExecutor, as_index
 from micrograd.compiler.schedule import Array, Schedule, order_of_use, scheduled
 from micrograd.compiler.simplify import averaged
 from micrograd.compiler.text import matrix_source, scalar_source
 from micrograd.core.pause import is_paused, open_blocks
+from micrograd.core.shapes import flat
 from micrograd.engine import Value
 
-Shapes = tuple[Shape, ...]
+Shapes = tuple[Any, ...]  # of one example's arguments: tuples of lengths, or Static
 
+MANY = 500  # groups from which on JAX takes more than ten seconds
 DTYPES = {"jax": "float64", "jax-float32": "float32"}  # of the executors that run on JAX
 
 
 class Program:
     """A function compiled for examples of one shape; its arguments are arrays of examples.
 
-    `output` is the index of the result to differentiate; `known` are the parameters of an earlier
-    program of this function, which keep their order.
+    `n_upstream` is as in `recorded`; `known` are the parameters of an earlier program of this
+    function, which keep their order.
 
     Attributes:
         names: maps the name of each argument to the names of its numbers.
         instructions: the recording, simplified and with means over lanes.
         parameters: the parameters of the function, in the order in which the units use them.
-        n_results, is_list: how many Values the function returns, and whether in a list.
-        has_gradients: whether its first result can be differentiated with respect to parameters.
+        n_results, structure: how many Values the function returns, and their structure.
+        is_single: whether it returns a single one, which this program differentiates.
+        has_gradients: whether that one can be differentiated with respect to parameters.
         have_graphs: for each result, whether it is a Value that was computed outside no_grad().
-        by_result: the programs of the gradients of its other results, by their indices.
+        weighted: the program for upstream gradients, of several results or of each example.
         training: the latest training steps, see `update.py`; None without any.
 
     >>> from micrograd import Value
@@ -76,31 +80,35 @@ class Program:
         function: Callable[..., Any],
         shapes: Shapes,
         executor: str,
-        output: int = 0,
+        n_upstream: int = 0,
         known: Sequence[Value] = (),
     ) -> None:
         with collector_at_rest():
-            found = recorded(function, shapes, output, known)
-            result = found.results[output]
-            mean, *means = averaged(found.recording, [result, *found.gradients])
+            found = recorded(function, shapes, n_upstream, known)
+            self.structure, self.n_results = found.structure, len(found.results)
+            self.is_single = isinstance(self.structure, int)
+            results = found.results[: self.is_single]
+            means = averaged(found.recording, [*results, *found.gradients])
             found.recording.end()
             self.instructions = found.recording.instructions
-            self.is_list, self.n_results = found.is_list, len(found.results)
-            wanted = found.results if self.is_list else [mean, *means, result]
-            units = fused(self.instructions, wanted)
+            units = fused(self.instructions, [*means, *results] or found.results)
         order = [*range(len(found.places))] if known else order_of_use(units, found.places)
         self.executor, self.shapes, self.names = executor, shapes, found.arguments
         self.have_graphs = found.have_graphs
         self.parameters = [found.parameters[i] for i in order]
-        self.has_gradients = bool(self.parameters) and self.have_graphs[0]
-        self.by_result: dict[int, Program] = {}
+        self.has_gradients = self.is_single and bool(self.parameters) and self.have_graphs[0]
+        self.weighted: Program | None = None
         self.training: Any = None
         self._places = [found.places[i] for i in order]
-        self._wanted = found.results, [mean, *(means[i] for i in order), result]
+        self._wanted = found.results
+        if self.is_single:
+            mean, *gradients = means
+            self._wanted_with_gradients = [mean, *(gradients[i] for i in order), *results]
         self._row = shared_row(self.parameters)
         self._executors: dict[bool, Any] = {}  # keys: with_gradients
         self._schedules: dict[bool, Schedule] = {}
-        self.schedule_for(not self.is_list, units)
+        self._places_of: tuple[Any, tuple[int, Any, Any]] | None = None  # those last asked for
+        self.schedule_for(self.is_single, units)
 
     @property
     def row(self) -> Row:
@@ -108,6 +116,21 @@ class Program:
         if not self._row.is_current:
             self._row = shared_row(self.parameters)
         return self._row
+
+    def places_of(self, parameters: Any) -> tuple[int, Any, Any]:
+        """How many these are; of those that the program uses, the places among its own and these.
+
+        The order of arrays and models is that of their `parameters()`.
+        """
+        if parameters is None:
+            return len(self.parameters), slice(None), slice(None)
+        if self._places_of is None or self._places_of[0] is not parameters:
+            listed = getattr(parameters, "parameters", lambda: flat(parameters))()
+            place_of = {p: i for i, p in enumerate(self.parameters)}
+            pairs = sorted((place_of[p], k) for k, p in enumerate(listed) if p in place_of)
+            here, there = np.array(pairs, np.int32).reshape(-1, 2).T
+            self._places_of = parameters, (len(listed), as_index(here), as_index(there))
+        return self._places_of[1]
 
     def results(self, parameters: Array, arguments: Sequence[Array], n: int) -> Array:
         """The results for all examples, with a row for each result."""
@@ -132,33 +155,44 @@ class Program:
         self,
         arguments: Sequence[Array],
         n: int,
-        of_result: Callable[[Program, int], Program] = lambda program, output: program,
+        weighted_of: Callable[[Program], Program] = lambda program: program,
     ) -> Batch:
         """The results for n examples, which compute gradients of their means when asked.
 
-        `of_result` finds the program that differentiates another result.
+        `weighted_of` finds the program for upstream gradients.
         """
-        if not (self.is_list or not self.has_gradients or (open_blocks and is_paused())):
-            mean, gradients, lanes = self.with_gradients(self.row.data, arguments, n)
-            return Batch(n, mean, lanes, lambda _: (self.row, gradients))
-        parameters = self.row.data.copy()
-        lanes = self.results(parameters, arguments, n)
-        with np.errstate(all="ignore"):
-            means = [float(row.mean()) for row in lanes]
-        kept = None if is_paused() else [a.copy() for a in arguments]  # for a later backward()
+        has_gradients = self.has_gradients and not (open_blocks and is_paused())
+        parameters, kept = self.row.data, arguments
+        if has_gradients:
+            mean, gradients, lanes = self.with_gradients(parameters, arguments, n)
+            rows, means = lanes[None], [mean]
+        else:
+            parameters = parameters.copy()
+            kept = [a.copy() for a in arguments]  # for a later backward()
+            rows = self.results(parameters, arguments, n)
+            with np.errstate(all="ignore"):
+                means = [float(row.mean()) for row in rows]
+        is_lost = is_paused()
 
-        def gradients_of(output: int) -> tuple[Row, Array]:
-            if kept is None or not self.have_graphs[output]:
+        def gradients_of(result: int, upstream: Array | None) -> tuple[Row, Array]:
+            if is_lost or not self.have_graphs[result]:
                 raise RuntimeError(
                     "this batch has no gradients, since its result is a number such as .data, or "
                     "was computed inside no_grad(): return a Value, computed outside"
                 )
-            backward = of_result(self, output)
-            _, gradients, _ = backward.with_gradients(parameters, kept, n)
-            return backward.row, gradients
+            if has_gradients and upstream is None:
+                return self.row, gradients
+            weighted, weights = weighted_of(self), np.zeros((n, self.n_results))
+            weights[:, result] = 1.0 if upstream is None else upstream
+            _, found, products = weighted.with_gradients(parameters, [*kept, weights], n)
+            if not np.allclose(products, weights[:, result] * rows[result], equal_nan=True):
+                raise RuntimeError(
+                    "an array or a parameter has changed since this batch was computed: call the "
+                    "function again"
+                )
+            return weighted.row, found
 
-        data, found = (means, lanes.T) if self.is_list else (means[0], lanes[0])
-        return Batch(n, data, found, gradients_of)
+        return Batch(n, self.structure, means, rows, gradients_of)
 
     def executor_for(self, with_gradients: bool) -> Any:
         """The executor of the results alone, or of one result with its gradients."""
@@ -169,6 +203,14 @@ class Program:
             if self.executor in DTYPES:
                 from micrograd.compiler.run_jax import JaxExecutor  # imports JAX: takes a second
 
+                if (n := len(schedule.groups)) >= MANY:
+                    fix = "the executor 'llvm' compiles such programs in seconds"
+                    warnings.warn(
+                        f"JAX may take minutes to compile {n} groups: {fix}",
+                        RuntimeWarning,
+                        stacklevel=6,  # in the line that calls the function
+                    )
+
                 found: Any = JaxExecutor(schedule, DTYPES[self.executor])
             else:
                 found = (LlvmExecutor if self.executor == "llvm" else NumPyExecutor)(schedule)
@@ -176,14 +218,15 @@ class Program:
 
     @property
     def schedule(self) -> Schedule:
-        """The groups of the forward and backward pass."""
-        return self.schedule_for(with_gradients=True)
+        """The groups of the forward pass, and of the backward pass if there is a single result."""
+        return self.schedule_for(self.is_single)
 
     def schedule_for(self, with_gradients: bool, units: Fused | None = None) -> Schedule:
         """The groups of the results alone, or of one result with its gradients."""
         with one_at_a_time:
             if with_gradients not in self._schedules:
-                wanted, steps = self._wanted[with_gradients], self.instructions
+                wanted = self._wanted_with_gradients if with_gradients else self._wanted
+                steps = self.instructions
                 ends = itertools.accumulate(map(len, self.names.values()), initial=0)
                 inputs = [range(start, end) for start, end in itertools.pairwise(ends)]
                 found = scheduled(
@@ -194,17 +237,18 @@ class Program:
 
     def say_which_index(self, arguments: Sequence[Array], n: int) -> None:
         """Raises an IndexError that names the index that another executor found invalid."""
-        NumPyExecutor(self.schedule_for(not self.is_list))(self.row.data, arguments, n)
+        NumPyExecutor(self.schedule)(self.row.data, arguments, n)
 
     def source(self, name: str = "f") -> str:
         """The program as NumPy text at the level of matrices: a function called `name`."""
-        schedule, n = self.schedule_for(not self.is_list), len(self.parameters)
-        return matrix_source(schedule, [*self.names], n, name, is_mean=not self.is_list)
+        n = len(self.parameters)
+        return matrix_source(self.schedule, [*self.names], n, name, is_mean=self.is_single)
 
     def scalar_source(self) -> str:
         """The program as Python text, number by number."""
-        results = self._wanted[not self.is_list]
-        first, gradients = (results, None) if self.is_list else (results[:1], results[1:-1])
+        first, gradients = self._wanted, None
+        if self.is_single:
+            [*first], gradients = self._wanted_with_gradients[:1], self._wanted_with_gradients[1:-1]
         labels = {i: p.label for i, p in zip(self._places, self.parameters, strict=True)}
         inputs = list(itertools.chain(*self.names.values()))
         return scalar_source(self.instructions, inputs, labels, first, gradients)

@@ -25,6 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import micrograd.operations  # noqa: F401  # choices between traced numbers
+from micrograd.compiler.arguments import Shape, Static, traced
+from micrograd.compiler.batch import structured
 from micrograd.compiler.generators import check_unused, states_of
 from micrograd.compiler.guard import Guard
 from micrograd.compiler.parameters import recorded_as
@@ -35,8 +37,6 @@ from micrograd.core.node import unrecorded
 from micrograd.core.pause import resumed
 from micrograd.core.tracing import Traced
 from micrograd.engine import Value, topological_order
-
-Shape = tuple[int, ...]
 
 ATTEMPTS = 10  # limit on recordings; one is enough unless the function creates or hides parameters
 
@@ -49,8 +49,9 @@ class Recorded(NamedTuple):
         arguments: maps the name of each argument to the names of its numbers.
         parameters: the Values that affect the results and existed before the call.
         places, results: the indices of parameters and of returned Values in the recording.
-        gradients: those of the gradients of one result, one for each parameter.
-        is_list: whether the function returns a list.
+        gradients: those of the gradients of the result, one for each parameter; none if there are
+            several results.
+        structure: what the function returns, with indices of results.
         have_graphs: for each result, whether it is a Value that was computed outside no_grad().
     """
 
@@ -60,20 +61,22 @@ class Recorded(NamedTuple):
     places: list[int]
     results: list[int]
     gradients: list[int]
-    is_list: bool
+    structure: Any
     have_graphs: list[bool]
 
 
 def recorded(
     function: Callable[..., Any],
-    shapes: Sequence[Shape],
-    output: int = 0,
+    shapes: Sequence[Any],
+    n_upstream: int = 0,
     known: Sequence[Value] = (),
 ) -> Recorded:
-    """The instructions of a function, and of the backward pass from one of its results.
+    """The instructions of a function, and of the backward pass if it returns a single Value.
 
-    An argument has the shape () if it is a number, (d,) for a list, (n, d) for n lists. `output` is
-    the index of the result to differentiate; the Values in `known` come first among the parameters.
+    An argument has the shape () if it is a number, (d,) for a row, (n, d) for n rows. If there are
+    `n_upstream` results to differentiate, there is a further argument of so many numbers, their
+    upstream gradients, and one result: the sum of all results, each times its upstream gradient.
+    The Values in `known` come first among the parameters.
 
     Raises:
         TypeError: the function does not return Values or numbers.
@@ -89,7 +92,7 @@ def recorded(
     # Gradients are recorded even inside no_grad(), which matters only when the program runs.
     with resumed():
         for _ in range(ATTEMPTS):
-            found, references = _attempt(function, shapes, output, candidates, known, before)
+            found, references = _attempt(function, shapes, n_upstream, candidates, known, before)
             # Values that outlive the graph: parameters, results from before the call, and results
             # of the call that a user's own closure holds.
             met = [v for reference in references if (v := reference()) is not None]
@@ -108,15 +111,15 @@ def recorded(
                 "the function creates and keeps new Values on every call: create its parameters "
                 "once, outside"
             )
-        again = partial(_attempt, function, shapes, output, candidates, known, before)
+        again = partial(_attempt, function, shapes, n_upstream, candidates, known, before)
         check_unused(states, function, again)
     return found
 
 
 def _attempt(
     function: Callable[..., Any],
-    shapes: Sequence[Shape],
-    output: int,
+    shapes: Sequence[Any],
+    n_upstream: int,
     candidates: Collection[Value],
     known: Sequence[Value],
     before: Collection[Value],
@@ -124,10 +127,18 @@ def _attempt(
     # Records the function; the candidates may turn out to be its parameters. Also returns weak
     # references to the other Values in the graph, which is freed when `_attempt` returns.
     recording = Simplified()
-    arguments = [_nested(shape, recording.input) for shape in shapes]
+    arguments = [traced(shape, recording.input) for shape in shapes]
+    upstream = [recording.input(0.0) for _ in range(n_upstream)]
     with ExitStack() as if_it_fails, recorded_as(candidates, recording.parameter) as numbers:
         if_it_fails.callback(recording.end)
-        results, is_list = _results(function(*arguments))
+        results, structure = _results(function(*arguments))
+        if upstream:
+            pairs = [
+                (v, u)
+                for v, u in zip(results, upstream, strict=True)
+                if v._chain_rule is not unrecorded
+            ]
+            results, structure = [sum((v * u for v, u in pairs), Value(0.0))], 0
         nodes = topological_order(*results)
         if old := next((v for v in nodes if v in before), None):
             raise ValueError(
@@ -153,49 +164,50 @@ def _attempt(
         for p in candidates:  # the function may have called backward() itself
             p.grad = 0
         try:
-            if have_graphs[output]:
-                results[output].backward()
-            gradients = [recording.place(p.grad) for p in parameters]
+            is_single = isinstance(structure, int)
+            if is_single and have_graphs[0]:
+                results[0].backward()
+            gradients = [recording.place(p.grad) for p in parameters if is_single]
         finally:
             for v, grad in zip(others, grads, strict=True):
                 v.grad = grad
         places = [recording.place(p.data) for p in parameters]
-        names = _names(function, shapes)
+        names = _names(function, shapes, n_upstream)
         found = Recorded(
-            recording, names, parameters, places, outcomes, gradients, is_list, have_graphs
+            recording, names, parameters, places, outcomes, gradients, structure, have_graphs
         )
         if_it_fails.pop_all()
     return found, list(map(weakref.ref, others))
 
 
-def _results(returned: Any) -> tuple[list[Value], bool]:
-    if isinstance(returned, np.ndarray):
-        returned = returned.tolist()
-    is_list = isinstance(returned, (list, tuple))
-    found = returned if is_list else [returned]
-    for x in found or [found]:
+def _results(returned: Any) -> tuple[list[Value], Any]:
+    found: list[Any] = []
+    structure = structured(returned, found)
+    for x in found or [returned]:
         if not isinstance(x, Value) and as_number(x) is NotImplemented:
             raise TypeError(
-                "a compiled function must return a Value or a list of Values, got "
-                f"{type(x).__name__}: return the loss, or a list of results"
+                "a compiled function must return a Value, or a list, an array or a dict of Values, "
+                f"got {type(x).__name__}: return the loss, or several results"
             )
     values = [x if isinstance(x, Value) else Value(x) for x in found]
     for x, v in zip(found, values, strict=True):
         if isinstance(x, Traced):  # taken out of a graph, by .data: nothing to go back through
             v._chain_rule = unrecorded
-    return values, is_list
+    return values, structure
 
 
-def _nested(shape: Shape, number: Callable[[float], Traced]) -> Any:
-    if not shape:
-        return number(0.0)
-    return [_nested(shape[1:], number) for _ in range(shape[0])]
-
-
-def _names(function: Callable[..., Any], shapes: Sequence[Shape]) -> dict[str, list[str]]:
+def _names(
+    function: Callable[..., Any], shapes: Sequence[Any], n_upstream: int
+) -> dict[str, list[str]]:
     given = list(inspect.signature(function).parameters)
     names = [given[i] if i < len(given) else f"x{i}" for i in range(len(shapes))]
+    named = [
+        (name, shape)
+        for name, shape in zip(distinct(names, "{}_{}"), shapes, strict=True)
+        if not isinstance(shape, Static)
+    ]
+    named += [("upstream", Shape((n_upstream,)))] * bool(n_upstream)
     return {
         name: ["_".join([name, *map(str, position)]) for position in np.ndindex(*shape)]
-        for name, shape in zip(distinct(names, "{}_{}"), shapes, strict=True)
+        for name, shape in named
     }

@@ -336,8 +336,8 @@ class NumPyLoop:
         self.update, self.memory = update, memory
         self._executor = NumPyExecutor(update.schedule)
         self.largest = self._executor.tile
-        self._numbers, self._gradient = _index(update.numbers), _index(update.gradient)
-        self._kept, self._new = [*map(_index, update.kept)], [*map(_index, update.new)]
+        self._numbers, self._gradient = as_index(update.numbers), as_index(update.gradient)
+        self._kept, self._new = [*map(as_index, update.kept)], [*map(as_index, update.new)]
 
     @np.errstate(all="ignore")
     def __call__(self, arrays: Sequence[Array], n: int, count: int, order: Array | None) -> bool:
@@ -378,9 +378,9 @@ def commit(kept: Sequence[Array], new: Sequence[Array], done: list[int], count: 
         raise
 
 
-def _index(slots: Slots) -> Any:
-    # A slice if possible, else integers that NumPy need not convert.
-    adjacent = range(slots[0], slots[0] + len(slots))
+def as_index(slots: Slots) -> Any:
+    """A slice if possible, else integers that NumPy need not convert."""
+    adjacent = range(slots[0], slots[0] + len(slots)) if len(slots) else range(0)
     is_slice = slots.tolist() == [*adjacent]
     return slice(adjacent.start, adjacent.stop) if is_slice else slots.astype(np.intp)
 

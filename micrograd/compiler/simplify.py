@@ -148,7 +148,7 @@ class Simplified(Recording):
 
     def place(self, number: Number) -> int:
         """The place of a traced number or of a constant; a condition becomes 1 or 0."""
-        return self._number(number.place if type(number) is Traced else self._constant(number))
+        return self._number(number.place if isinstance(number, Traced) else self._constant(number))
 
     def add(self, op: str, operands: tuple[int, ...], number: Any = None) -> int:
         """The place of the simplified result of an operation on the results at these places."""

@@ -38,9 +38,9 @@ NOT_MODEL = "pass a function such as lambda x, y: squared_error(model(x), y)"
 
 def fit(
     loss: Callable[..., object],
-    X: Numbers,
-    y: Numbers | None,
-    optimizer: Optimizer | Any,
+    X: Numbers | None = None,
+    y: Numbers | None = None,
+    optimizer: Optimizer | Any = None,
     *,
     steps: int,
     batch_size: int | None = None,
@@ -61,7 +61,8 @@ def fit(
     the learning rate would have given), or hardly fell and a look at the graph shows why.
 
     Args:
-        loss: the loss of one example: a function, compiled or not, of an entry of X and of y.
+        loss: the loss of one example: a function, compiled or not, of an entry of X and of y; or a
+            function without arguments, which needs neither X nor y: fit(f, optimizer=..., steps=9).
         X: the examples, in the first axis of a list, an array, or a table such as a DataFrame.
         y: a target for each example; None if the loss takes an entry of X alone.
         optimizer: an optimizer of the parameters, or any object with `zero_grad()` and `step()`.
@@ -100,8 +101,8 @@ def fit(
     if isinstance(loss, Module):
         got = f"got a {type(loss).__name__}"
         raise TypeError(f"fit expects the loss of an example, {got}: {NOT_MODEL}")
-    examples = [plain(X)] if y is None else [plain(X), plain(y)]
-    lengths = [len(some) for some in examples]
+    examples = [plain(some) for some in (X, y) if some is not None]
+    lengths = [len(some) for some in examples] or [1]
     if not lengths[0]:
         raise ValueError("fit expects at least one example, got none")
     if lengths[0] != lengths[-1]:
@@ -115,7 +116,7 @@ def fit(
     steps, size, seed = map(index, (steps, size, seed))
     loop = getattr(loss, "in_one_call", None)
     if loop:
-        from micrograd.compiler.batch import as_array
+        from micrograd.compiler.arguments import as_array
 
         examples = [as_array(i, some) for i, some in enumerate(examples)]
     for name, some in zip("Xy", examples, strict=False):
@@ -248,7 +249,8 @@ class _Single:
             batch.backward()
             mean = float(batch.data)
         else:
-            mean = self.eager(range(len(self.examples[0])) if indices is None else indices.tolist())
+            every = range(len(self.examples[0]) if self.examples else 1)
+            mean = self.eager(every if indices is None else indices.tolist())
         check_loss(mean)
         self.optimizer.step()
         return mean
@@ -261,6 +263,8 @@ class _Single:
             try:
                 part = self.loss(*example)
             except TypeError as error:
+                if not example:
+                    raise
                 fix = fix_of(label, NOT_MODEL if hasattr(type(self.loss), "parameters") else "")
                 if not fix or fix in str(error):
                     raise

@@ -229,7 +229,7 @@ def training_of(program: Program, optimizer: Any) -> Training | None:
     is_ours = type(optimizer) in (SGD, Adam, AdamW) and all(
         getattr(method, "__globals__", None) is vars(optim) for method in METHODS(optimizer)
     )
-    has_loop = program.executor in LOOPS and program.has_gradients and not program.is_list
+    has_loop = program.executor in LOOPS and program.has_gradients and program.is_single
     if not (is_ours and has_loop):
         return None
     parameters = optimizer._parameters

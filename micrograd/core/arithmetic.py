@@ -91,8 +91,10 @@ def _function_of_two(
         if isinstance(x, (float, int)) and isinstance(y, (float, int)):
             return of_floats(x, y)
         for number in (x, x * y**0):  # y ** 0 is a 1 of y's kind, so the product is x of y's kind
-            if callable(getattr(number, name, None)):
-                return getattr(number, name)(y)
+            if callable(method := getattr(number, name, None)):
+                found = method(y)
+                if found is not NotImplemented:
+                    return found
         raise TypeError(f"{name} is not defined for {x!r} and {y!r}: convert them with float()")
 
     return function
@@ -120,9 +122,11 @@ def _extreme(name: str, wins: Callable[[Any, Any], Any]) -> Callable[[Number, Nu
     def function(x: Number, y: Number) -> Number:
         if isinstance(x, float) and isinstance(y, float):
             return x if wins(x, y) or x != x else y  # only NaN differs from itself
-        for one, other in ((x, y), (y, x)):
+        for one, other in ((x, y), (y, x)):  # a traced number leaves it to a Value
             if hasattr(one, name):
-                return getattr(one, name)(other)
+                found = getattr(one, name)(other)
+                if found is not NotImplemented:
+                    return found
         # if they are equal, their mean; if one is NaN, NaN
         return where(wins(x, y), x, where(wins(y, x), y, x / 2 + y / 2))
 

@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from micrograd.core import node
-from micrograd.core.arithmetic import INVERSE, OTHERS, Number, as_number
+from micrograd.core.arithmetic import INVERSE, OTHERS, Number, as_number, where
 from micrograd.core.node import Node, operations
 
 
@@ -108,6 +108,16 @@ def _binary(op: str) -> Callable[[Traced, Number], Number]:
     return method
 
 
+def _condition(op: str) -> Callable[[Traced, Any], Any]:
+    compare = _binary(op)
+
+    def method(x: Traced, y: Any) -> Any:
+        found = compare(x, y)
+        return found if found is NotImplemented else Condition(found.recording, found.place)
+
+    return method
+
+
 def _reflected(op: str) -> Callable[[Traced, Number], Number]:
     return lambda x, y: x.recording.record(op, y, x)
 
@@ -126,7 +136,7 @@ def _refuses(what: str, remedy: str) -> Callable[..., NoReturn]:
 def users_line(frame: Any) -> str:
     """The file and line from which this package, NumPy or Python's `random` was called."""
     numpy = getattr(sys.modules.get("numpy"), "__file__", __file__)  # np.sum calls us
-    files = os.path.dirname(__file__), numpy
+    files = os.path.dirname(__file__), numpy  # in the folders of this package and of NumPy
     not_the_users = (*(os.path.dirname(file) + os.sep for file in files), random.__file__)
     while frame.f_back and frame.f_code.co_filename.startswith(not_the_users):
         frame = frame.f_back
@@ -141,10 +151,8 @@ _CHOICE = (
     "where(condition, a, b), .maximum(), .minimum() or .relu()"
 )
 _JUMPS = "its derivative is 0 except at jumps; compute it first and pass the result as an argument"
-_BOTH = (
-    "choose twice: for where(a & b, x, y), write where(a, where(b, x, y), y), and for "
-    "where(a | b, x, y), write where(a, x, where(b, x, y))"
-)
+_BOTH = "they join conditions: write brackets, as in (a < b) & (b < c)"
+_TABLE = "to choose an entry, use take(table, index)"
 _FUNCTION = "it would make a constant; use methods of Value, such as .exp() instead of math.exp"
 
 
@@ -168,7 +176,8 @@ class Traced:
     __truediv__, __rtruediv__ = _binary("/"), _reflected("/")
     __pow__, __rpow__ = _binary("**"), _reflected("**")
     __neg__, __abs__ = _unary("neg"), _unary("abs")
-    __lt__, __le__, __gt__, __ge__ = map(_binary, ("<", "<=", ">", ">="))
+    __lt__, __le__, __gt__, __ge__ = map(_condition, ("<", "<=", ">", ">="))
+    __eq__: Any = _condition("is")
     exp, log, sqrt, sin, cos = map(_unary, ("exp", "log", "sqrt", "sin", "cos"))
     tanh, sigmoid, relu = map(_unary, ("tanh", "sigmoid", "relu"))
     tan, sinh, cosh, erf, expm1, log1p = map(_unary, (f.__name__ for f in OTHERS))
@@ -176,6 +185,10 @@ class Traced:
     maximum, minimum, arctan2, logaddexp = map(
         _binary, ("maximum", "minimum", "arctan2", "logaddexp")
     )
+
+    def __ne__(self, other: object) -> Any:
+        is_equal = self == other
+        return ~is_equal if isinstance(is_equal, Condition) else not is_equal
 
     def __pos__(self) -> Traced:
         return self
@@ -213,13 +226,16 @@ class Traced:
         return self.recording.record("take", self, *table)
 
     __bool__ = _refuses("bool()", _CHOICE)
-    __eq__ = __ne__ = _refuses("==", "use < or > instead, as in where(a < b, a, b)")
-    __float__, __int__ = _refuses("float()", _FUNCTION), _refuses("int()", _FUNCTION)
+    __float__, __int__ = (
+        _refuses("float()", _FUNCTION),
+        _refuses("int()", f"{_TABLE}; else {_FUNCTION}"),
+    )
     __mod__ = __rmod__ = __divmod__ = __rdivmod__ = _refuses("%", _JUMPS)
     __floordiv__ = __rfloordiv__ = _refuses("//", _JUMPS)
-    __and__ = __rand__ = __or__ = __ror__ = _refuses("& and |", _BOTH)
+    __and__: Any = _refuses("&, | and ~", _BOTH)
+    __rand__ = __or__ = __ror__ = __invert__ = __and__
     __round__ = __trunc__ = __floor__ = __ceil__ = _refuses("rounding", _JUMPS)
-    __index__ = _refuses("use as an index", "use take(table, index)")
+    __index__ = _refuses("use as an index", _TABLE)
     __hash__ = object.__hash__
     __format__ = _refuses("format()", "it has no value yet; print the result instead")
 
@@ -229,6 +245,26 @@ class Traced:
         instruction = self.recording.instructions[self.place]
         of = ", ".join(map(str, instruction.operands)) or repr(instruction.number)
         return f"Traced({instruction.op} of {of})"
+
+
+class Condition(Traced):
+    """A comparison of traced numbers, or several of them joined by &, | and ~."""
+
+    __slots__ = ()
+
+    def __and__(self, other: object) -> Condition:
+        return self._choice(where(other, 1, 0), 0)
+
+    def __or__(self, other: object) -> Condition:
+        return self._choice(1, where(other, 1, 0))
+
+    def __invert__(self) -> Condition:
+        return self._choice(0, 1)
+
+    def _choice(self, a: Number, b: Number) -> Condition:
+        return Condition(self.recording, self.where(a, b).place)
+
+    __rand__, __ror__ = __and__, __or__
 
 
 numbers.Number.register(Traced)  # so that the data of a Value may be traced

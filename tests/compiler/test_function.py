@@ -234,10 +234,8 @@ def test_methods_are_compiled_for_each_object_and_for_each_class():
         (([1.0, 2.0], [1.0]), ValueError, "of the same length, got 2 and 1 rows"),
         (([],), ValueError, "a row for each example.*got 0 rows"),
         ((np.zeros((0, 3)),), ValueError, "a row for each example.*got 0 rows"),
-        (("abc",), TypeError, "argument 0: expected an array of real numbers, got <U3 'abc'"),
         (([1.0], ["a"]), TypeError, "argument 1: expected an array of real numbers, got <U1"),
         (([1j],), TypeError, "real numbers, got complex128"),
-        ((None,), TypeError, "real numbers, got object None"),
         (({"a": 1.0},), TypeError, "real numbers, got object {'a': 1.0}"),
         (([1.0, None],), TypeError, "real numbers, got object"),
         (([Fraction(1, 3)],), TypeError, "real numbers, got object"),
@@ -252,13 +250,12 @@ def test_arguments_that_are_not_a_batch(arguments, error, message):
 @pytest.mark.parametrize(
     ("returned", "message"),
     [
-        (None, "a compiled function must return a Value or a list of Values, got NoneType"),
+        (None, "a compiled function must return a Value, or a list, .*, got NoneType"),
         ("text", "got str"),
         ([], r"got list"),
         ((), r"got tuple"),
         ([1.0, None], "got NoneType"),
-        ([[1.0]], "got list"),
-        ({"a": 1.0}, "got dict"),
+        ({"a": "text"}, "got str"),
         (1j, "got complex"),
     ],
 )

@@ -168,11 +168,10 @@ MISUSES = {
     "format of a Value": (lambda x: Value(x) if f"{Value(x):.2f}" else 0, 0, r"float\(\)"),
     "index": (lambda x: [1.0, 2.0][x], 0, r"index.*take\(table, index\)"),
     "range": (lambda x: sum(range(x)), 0, "index"),
-    "equals": (lambda x: x == 1.0, 0, "==.*where"),
-    "in": (lambda x: x in (0.0, 1.0), 0, "=="),
+    "in": (lambda x: x in (0.0, 1.0), 0, r"bool\(\).*where"),
     "rest": (lambda x: x % 2, 0, "%.*pass the result as an argument"),
     "whole part": (lambda x: Value(x // 2), 0, "//.*pass the result as an argument"),
-    "both": (lambda x: where((x > 0) & (x < 1), x, 0), 0, r"&.*where\(a, where\(b, x, y\), y\)"),
+    "both": (lambda x: where(x & 1, x, 0), 0, r"\(a < b\) & \(b < c\)"),
     "NumPy's maximum": (lambda x: np.maximum(x, 0.0), 0, "bool.*maximum"),
 }
 

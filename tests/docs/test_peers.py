@@ -186,6 +186,18 @@ def test_a_peer_that_cannot_run_is_named(original):
     assert "left out: original micrograd, eager, W1: RuntimeError: not today" in out
 
 
+@pytest.mark.slow
+def test_programs_of_others_agree_with_jax():
+    pytest.importorskip("jax")
+    names = ["hello", "llsq", "gmm", "ba", "ht", "saddle", "det", "kmeans"]
+    done = subprocess.run(
+        [sys.executable, DEMOS / "speed" / "gradbench.py", "--rounds", "1", "--only", *names],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()[-len(names) :]] == names
+
+
 def printed(line, folder):
     """The output of a command of the page on speed, with the smallest sizes."""
     script, *options = shlex.split(line, comments=True)[1:]

@@ -1,0 +1,148 @@
+"""What a compiled function is called with, and what the function itself gets for an example.
+
+A call gives arrays with a row for each example. While the function is recorded, an example's number
+is a traced number, its row a list of them if the rows are lists, and else an array of them, which
+computes as NumPy's arrays do. Text, True, False, None and functions are no numbers: the function
+gets them as they are, and each of them has a program of its own.
+
+    >>> from micrograd.core.tracing import Recording
+    >>> recording = Recording()
+    >>> x = traced(shape_of(as_array(0, np.ones((100, 2)))), recording.input)
+    >>> (x + 1.0).mean(), where(x[0] > 0, 1.0, x[1])
+    (Traced(/ of 6, 7), Traced(where of 10, 11, 1))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeGuard
+
+import numpy as np
+import numpy.typing as npt
+
+from micrograd.arrays import ValueArray, values
+from micrograd.core import arithmetic
+from micrograd.core.arithmetic import where
+from micrograd.core.shapes import Numbers, fix_of
+from micrograd.core.tracing import Traced
+from micrograd.engine import Value
+
+Array = npt.NDArray[Any]
+
+
+class Listed(np.ndarray[Any, Any]):
+    """An array of examples that came as lists."""
+
+
+class Shape(tuple[int, ...]):
+    """The shape of an example; two of them differ if one is of lists and the other of an array."""
+
+    are_lists = False
+
+    def __eq__(self, other: object) -> bool:
+        return super().__eq__(other) and getattr(other, "are_lists", False) == self.are_lists
+
+    def __hash__(self) -> int:
+        return super().__hash__()
+
+
+class ListShape(Shape):
+    """The shape of an example that is a list of numbers, or of lists."""
+
+    are_lists = True
+    __hash__ = Shape.__hash__
+
+
+class Static(NamedTuple):
+    """An argument that is the same for all examples and no number."""
+
+    value: Any
+
+
+def as_array(i: int, x: Numbers) -> Array | Static:
+    """Argument i as an array of numbers, or as it is if it is no number."""
+    if x is None or isinstance(x, (str, bool)) or (callable(x) and not hasattr(x, "__array__")):
+        return Static(x)
+    if np.ma.is_masked(x):
+        raise TypeError(f"argument {i} has masked numbers: leave out those examples")
+    try:
+        array = np.asarray(x)
+    except ValueError:
+        raise ValueError(
+            f"argument {i} has examples of different lengths, but all examples of a batch must "
+            "have the same shape: call the function once for each length"
+        ) from None
+    if array.dtype.kind not in "biuf":
+        text = next((v for v in array.ravel().tolist() if isinstance(v, str)), 0)
+        fix = fix_of(text if array.ndim == 1 else 0, "convert it with .astype(float)")
+        raise TypeError(
+            f"argument {i}: expected an array of real numbers, got {array.dtype} {x!r:.40}: {fix}"
+        )
+    # JAX has no long doubles, and numbers in the byte order of this machine alone.
+    dtype = np.dtype(float) if array.dtype.char == "g" else array.dtype.newbyteorder("=")
+    array = array.astype(dtype, copy=False)
+    is_listed = array.ndim > 1 and isinstance(x, (list, tuple)) and isinstance(x[0], (list, tuple))
+    return array.view(Listed) if is_listed else array
+
+
+def is_array(x: Array | Static) -> TypeGuard[Array]:
+    """Whether an argument is an array of numbers."""
+    return not isinstance(x, Static)
+
+
+def shape_of(array: Array | Static) -> Shape | Static:
+    """The shape of one example of an argument."""
+    if isinstance(array, Static):
+        return array
+    return (ListShape if isinstance(array, Listed) else Shape)(array.shape[1:])
+
+
+def traced(shape: Any, number: Callable[[float], Traced]) -> Any:
+    """What a function gets for an argument of this shape: `number` makes the traced numbers."""
+    if isinstance(shape, Static):
+        return shape.value
+    if not shape:
+        return number(0.0)
+    rows = [traced(type(shape)(shape[1:]), number) for _ in range(shape[0])]
+    if getattr(shape, "are_lists", False):
+        return rows
+    array = np.empty(shape, object)
+    array[...] = np.reshape(np.array(rows, object), shape)
+    return array.view(Row)
+
+
+class Row(np.ndarray[Any, Any]):
+    """An array of traced numbers: comparisons give conditions, which `where` takes."""
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if any(isinstance(x, (Value, ValueArray)) for x in inputs):
+            return NotImplemented  # they compute with arrays of numbers
+        if ufunc.__name__ in CONDITIONS:
+            options.setdefault("dtype", object)
+        function = getattr(INSTEAD_OF.get(ufunc.__name__, ufunc), method)
+        return _row(function(*map(_plain, inputs), **options))
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if function is np.where and len(args) == 3:
+            return _row(np.frompyfunc(where, 3, 1)(*map(_plain, args)))
+        return super().__array_function__(function, types, args, kwargs)
+
+
+CONDITIONS = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
+INSTEAD_OF = {
+    name: np.frompyfunc(getattr(arithmetic, name), n, 1)
+    for n, names in ((1, ("sigmoid", "erf")), (2, ("maximum", "minimum", "arctan2", "logaddexp")))
+    for name in names
+}
+
+
+def _plain(x: Any) -> Any:
+    return x.view(np.ndarray) if isinstance(x, np.ndarray) else x
+
+
+def _row(x: Any) -> Any:
+    # Values among the results make it an array of Values.
+    if not isinstance(x, np.ndarray):
+        return x
+    has_values = any(isinstance(element, Value) for element in x.flat)
+    return values(x) if has_values else x.view(Row)
