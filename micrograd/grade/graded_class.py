@@ -90,6 +90,7 @@ class GradedClass:
         kind: the class itself.
         made: makes an instance from a number.
         title: its name.
+        names: what programs can use besides it, by name.
         walk: the name of the method that computes all gradients.
         starts_with_none: whether a gradient is None until there is one.
         is_started: whether `micrograd start` made its file, which has tasks.
@@ -104,7 +105,7 @@ class GradedClass:
     def __init__(self, kind: type) -> None:
         self.kind, self.title = kind, printable(str(kind.__name__))
         self.made: Callable[[Any], Any] = kind
-        self.added: list[str] = []
+        self.names, self.added = dict[str, Any](), list[tuple[type, str]]()
         self.walk, self.starts_with_none = "backward", False
         with suppress(*caught):
             if "requires_grad" in inspect.signature(kind).parameters:
@@ -114,8 +115,7 @@ class GradedClass:
                 own = next((x for x in others if hasattr(one, x)), "")
                 if own and not hasattr(one, name):
                     change = partial(lambda own, v, x: setattr(v, own, x), own)
-                    setattr(kind, name, property(attrgetter(own), change))
-                    self.added.append(name)
+                    self.give(kind, name, property(attrgetter(own), change))
             self.walk = next(self._walks(), self.walk)
             self.starts_with_none = one.grad is None and self._reaches(self.walk)
         code = getattr(kind.__init__, "__code__", None)  # type: ignore[misc]
@@ -153,21 +153,26 @@ class GradedClass:
         names = [name for name in vars(self.kind) if not name.startswith("_") and name not in known]
         return [name for name in names if inspect.isfunction(getattr(self.kind, name))]
 
+    def give(self, kind: type, name: str, attribute: Any) -> None:
+        """Gives a class one of the lecture's names, until `restore()`."""
+        setattr(kind, name, attribute)
+        self.added.append((kind, name))
+
     def restore(self) -> None:
         """Takes back the names that the class got."""
-        for name in self.added:
-            delattr(self.kind, name)
+        for kind, name in self.added:
+            delattr(kind, name)
 
     def run(self, program: str, backward: bool = True) -> dict[str, Any]:
         """The instances in a program, by name; `backward=False` runs only the forward pass."""
         program = program.replace(".backward()", f".{self.walk}()")
         steps = [x for x in program.split("; ") if backward or not re.match(r"\w+\.", x)]
-        names: dict[str, Any] = {"Value": self.made}
+        names = {"Value": self.made, "__builtins__": __builtins__} | self.names
         if "np." in program:
             names["np"] = importlib.import_module("numpy")
-        made: dict[str, Any] = {}
-        exec(compile("; ".join(steps), __file__, "exec"), names, made)  # never a mistake's place
-        return made
+        made = dict(names)
+        exec(compile("\n".join(steps), __file__, "exec"), made)  # never a mistake's place
+        return {name: x for name, x in made.items() if name not in names}
 
     def observed(self, program: str, backward: bool = True) -> Observed:
         """Data and gradients after a program.

@@ -18,15 +18,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from micrograd.grade.checking import affects, grouped
-from micrograd.grade.programs import CORE, EXPRESSIONS, ROWS, Check, plan
+from micrograd.grade.programs import (
+    CORE,
+    ENGINE,
+    EXPRESSIONS,
+    NETWORK,
+    OF_NETWORK,
+    ROWS,
+    Check,
+    plan,
+)
 from micrograd.texts import texts_of
 
-POINTS = {name: row["points"] for name, row in ROWS.items() if "points" in row}  # 100 in all
+POINTS, NETWORK_POINTS = (  # 100 each
+    {name: row["points"] for name, row in table.items() if "points" in row}
+    for table in (ENGINE, NETWORK)
+)
 # The rule that a check of an expression shows if it passes; a row of the plan may name another.
 SHOWN = {"value": "value", "gradient": "derivative", "chain rule": "chain",
          "adding up": "accumulate", "inner operand": "children"}  # fmt: skip
 OF_OPERATIONS = {*SHOWN.values(), "wrap", "reflected"}  # these lose points in proportion
-RULE_OF = {f"{x.operation}: {x.aspect}": x.mistake or SHOWN[x.aspect] for x in plan()}
+RULE_OF = {f"{x.operation}: {x.aspect}": x.mistake or SHOWN[x.aspect]
+           for x in [*plan(), *plan(network=True)]}  # fmt: skip
+NAMED = EXPRESSIONS | OF_NETWORK.keys()  # what a row of the table may name instead of a rule
 MEANING = """meaning (one mistake costs its own rule once; an operation that is missing costs \
 points in a file made by micrograd start, or if a row such as a.tanh() names it)"""
 
@@ -43,7 +57,7 @@ def earned(checks: Iterable[Check], table: Mapping[str, float] = POINTS) -> dict
     whole = [group for group in mistakes if _is_whole(group)]
 
     def share(name: str) -> float:
-        if name in EXPRESSIONS:
+        if name in NAMED:
             asked = [x for x in checks if x.operation == name]
             groups = [group for group in mistakes if group[0].operation == name]
         else:
@@ -74,7 +88,7 @@ def charged(mistake: Sequence[Check]) -> str:
     first, failed = mistake[0], {RULE_OF.get(check.name, "") for check in mistake}
     [rule] = ROWS[first.mistake].get("costs", [first.mistake])
     is_shown = rule in failed or rule not in OF_OPERATIONS
-    return rule if rule in POINTS and is_shown else RULE_OF.get(first.name, "")
+    return rule if rule in POINTS | NETWORK_POINTS and is_shown else RULE_OF.get(first.name, "")
 
 
 def read_points(path: Path) -> dict[str, float]:
@@ -95,7 +109,7 @@ def read_points(path: Path) -> dict[str, float]:
         raise ValueError(f"{path} must begin with the columns rule and points: {start}")
     table: dict[str, float] = {}
     for name, number, *_ in ([x.strip() for x in [*row, ""]] for row in rows if any(row)):
-        if name not in {*RULE_OF.values(), *EXPRESSIONS}:
+        if name not in {*RULE_OF.values(), *NAMED}:
             known = ", ".join(dict.fromkeys(RULE_OF.values()))
             fix = f"use one of {known}, or an operation such as a.tanh()"
             raise ValueError(f"{path}: {name!r} is not a rule: {fix}")
@@ -106,9 +120,10 @@ def read_points(path: Path) -> dict[str, float]:
     return table
 
 
-def default_points() -> str:
+def default_points(network: bool = False) -> str:
     """The default table as CSV text, with the meaning of each rule."""
-    return csv_of({"rule": x, "points": f"{n}", MEANING: meaning(x)} for x, n in POINTS.items())
+    table = NETWORK_POINTS if network else POINTS
+    return csv_of({"rule": x, "points": f"{n}", MEANING: meaning(x)} for x, n in table.items())
 
 
 def csv_of(rows: Iterable[Mapping[str, str]]) -> str:
@@ -126,7 +141,7 @@ def csv_of(rows: Iterable[Mapping[str, str]]) -> str:
 
 def meaning(name: str) -> str:
     """A rule, or an operation, in one sentence."""
-    if name in EXPRESSIONS:
+    if name in NAMED:
         return f"{name} works."
     texts = texts_of("grade")
     return texts.get(f"{name}.all", texts[f"{name}.what"])

@@ -23,7 +23,9 @@ from micrograd.engine import Value
 from micrograd.grade.graded_class import GradedClass, Observed
 from micrograd.texts import texts_of
 
-ROWS = tomllib.loads((resources.files(__package__) / "rules.toml").read_text("utf-8"))["rule"]
+_TABLES = tomllib.loads((resources.files(__package__) / "rules.toml").read_text("utf-8"))
+ENGINE, NETWORK = _TABLES["rule"], _TABLES["network"]  # rules of a Value, and of --network
+ROWS = ENGINE | NETWORK
 
 
 def rules(language: str) -> dict[str, tuple[str, str]]:
@@ -32,7 +34,7 @@ def rules(language: str) -> dict[str, tuple[str, str]]:
     return {x: (texts[f"{x}.what"], texts[f"{x}.how"]) for x in ROWS}
 
 
-RULES = rules("en")
+RULES = {name: told for name, told in rules("en").items() if name in ENGINE}
 
 
 STATUSES = ("passed", "failed", "noted", "not there yet", "to do", "not run")
@@ -49,7 +51,7 @@ class Check:
         status: 'passed', 'failed', 'noted' (a limit, not a mistake), 'not there yet' (the class
             lacks the operation), 'to do' (the same in a file made by `micrograd start`, whose tasks
             name it) or 'not run' (the process ended before this check, or there is no backward()).
-        mistake: a key of RULES, '' if the check passed.
+        mistake: a rule of rules.toml, '' if the check passed.
         expected, found: both in words and numbers, '' if the check passed.
         place: the method and line in which an error was raised.
         composed: whether the class computes this operation from several other operations.
@@ -173,17 +175,21 @@ class Row:
         return Check(self.operation, self.aspect, self.programs[0], status, **found)
 
 
-def plan() -> Iterator[Row]:
-    """All checks in order: each comes after the checks it depends on.
+def plan(network: bool = False) -> Iterator[Row]:
+    """All checks of a Value, or of a network, in order: each after the checks it depends on.
 
     Rules are checked in the order of rules.toml, the operations at the rules that they show first.
     """
+    if network:
+        for rule, row in NETWORK.items():
+            yield from (Row(x, y, rule, (program,)) for x, y, program in row.get("shown_by", ()))
+        return
     operations = {
         "value": _expressions(CORE, "value", "gradient"),  # all the rest needs them
         "chain": _expressions(CORE, "chain rule", "adding up"),
         "wrap": _expressions(CORE_BESIDE_NUMBERS | OTHERS | OTHERS_BESIDE_NUMBERS, *ASPECTS),
     }
-    for rule, row in ROWS.items():
+    for rule, row in ENGINE.items():
         yield from operations.get(rule, ())
         if rule != "depth" or sys.platform != "emscripten":  # the stack of a browser is small
             for operation, aspect, program in row.get("shown_by", ()):
@@ -248,9 +254,11 @@ def methods_in(program: str) -> set[str]:
 
 # ---- 4. The tasks of `micrograd start`
 
-# As in skeleton.txt; the last task has these operations.
+# As in my_engine.txt, which has eight, and my_nn.txt; the eighth task has these operations.
 TASKS = ("a new Value", "a + b", "a * b", "backward()", "the gradients of + and *", "a.tanh()",
-         "plain numbers beside a Value", "more operations")  # fmt: skip
+         "plain numbers beside a Value", "more operations",
+         "a neuron", "a layer", "a network", "a training loop")  # fmt: skip
+OF_NETWORK = {"Neuron": 9, "Layer": 10, "MLP": 11, "zero_grad()": 11, "loss()": 12, "train()": 12}
 LAST_TASK = {*[*OTHERS][:7], *OTHERS_BESIDE_NUMBERS}
 
 
@@ -260,6 +268,8 @@ def task_of(x: Check | Row) -> int:
     >>> TASKS[task_of(Check("a * b", "value", "c = a * b")) - 1]
     'a * b'
     """
+    if x.operation in OF_NETWORK:
+        return OF_NETWORK[x.operation]
     if x.operation in CORE and x.aspect == "value":
         return 2 + [*CORE].index(x.operation)
     first = {"number and gradient of a new one": 1, "of a single node": 4}

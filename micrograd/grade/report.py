@@ -24,7 +24,7 @@ from typing import Any
 
 from micrograd.draw.formulas import counted
 from micrograd.grade.checking import grouped
-from micrograd.grade.points import POINTS, earned, meaning, shown
+from micrograd.grade.points import NETWORK_POINTS, POINTS, earned, meaning, shown
 from micrograd.grade.programs import OURS, STATUSES, TASKS, Check, task_of
 from micrograd.pages.page import html_page
 
@@ -122,12 +122,13 @@ class Report:
     def _task(self) -> int:
         """The first task that is not done."""
         done = "passed", "noted"
-        return min(task_of(x) or len(TASKS) for x in self.checks if x.status not in done)
+        left = (task_of(x) for x in self.checks if x.status not in done)
+        return min(filter(None, left), default=len(TASKS))
 
     def _with(self, status: str) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if check.status == status)
 
-    def to_dict(self, table: Mapping[str, float] = POINTS) -> dict[str, Any]:
+    def to_dict(self, table: Mapping[str, float] | None = None) -> dict[str, Any]:
         """The report as plain dicts, lists, strings, numbers and bools, for other programs.
 
         `mistakes` holds the names of the failed checks, grouped by probable cause.
@@ -135,6 +136,7 @@ class Report:
         >>> Report("mine", ()).to_dict({"value": 20})["points"]
         0.0
         """
+        table = self.table if table is None else table
         names = ("student", "name", "seconds", "passed", "exit_code", "progress")
         checks = [{"name": x.name, "rule": x.rule, "fix": x.fix} | asdict(x) for x in self.checks]
         return {name: getattr(self, name) for name in names} | {
@@ -143,13 +145,18 @@ class Report:
             "mistakes": [[check.name for check in group] for group in self.mistakes],
         }  # fmt: skip
 
-    def json(self, table: Mapping[str, float] = POINTS) -> str:
+    def json(self, table: Mapping[str, float] | None = None) -> str:
         """The record of `to_dict` as JSON text."""
         return json.dumps(self.to_dict(table), indent=2)
 
-    def points(self, table: Mapping[str, float] = POINTS) -> float:
+    def points(self, table: Mapping[str, float] | None = None) -> float:
         """The points that the checks earn; 100 by default if all pass. See `points.py`."""
-        return math.fsum(earned(self.checks, table).values())
+        return math.fsum(earned(self.checks, self.table if table is None else table).values())
+
+    @property
+    def table(self) -> Mapping[str, float]:
+        """The default points: those for a Value, or those for a network."""
+        return NETWORK_POINTS if any(x.operation == "MLP" for x in self.checks) else POINTS
 
     def text(self, hints: int = 3) -> str:
         """The report as text, which tells the verdict (0), what is wrong (1), where (2), how (3).
@@ -162,7 +169,8 @@ class Report:
         count = Counter(check.status for check in self.checks)
         told = STATUSES[:2] if self.progress else STATUSES
         known = ", ".join(f"{count[status]} {status}" for status in told if count[status])
-        task = f"task {self._task} of {len(TASKS)}; " if self.progress else ""
+        last = max(map(task_of, self.checks), default=0)
+        task = f"task {self._task} of {last}; " if self.progress else ""
         parts = [f"{self.name}: {task}{known}"]
         if hints >= 2 and self.exit_code < 2 and not self.progress:
             parts.append(self._table())
@@ -187,7 +195,10 @@ class Report:
         if self.exit_code == 2:
             return "Verdict: could not be graded."
         if self.passed:
-            return f"Verdict: no mistake found ({counted(count['passed'], 'check')} passed)."
+            classes = ("Neuron", "Layer", "MLP")
+            absent = [x.operation for x in self._with("not there yet") if x.operation in classes]
+            left = f"; not there yet: {', '.join(dict.fromkeys(absent))}" * bool(absent)
+            return f"Verdict: no mistake found ({counted(count['passed'], 'check')} passed{left})."
         left = f". {self.progress}" * bool(self.progress)
         if not self.mistakes:
             return f"Verdict: no mistake so far{left}."
@@ -204,7 +215,7 @@ class Report:
         return "\n".join(f"{status}: {', '.join(found)}" for status, found in lists if found)
 
     def _repr_html_(self) -> str:
-        return "".join(sections(self, POINTS))
+        return "".join(sections(self, self.table))
 
 
 def _wrapped(text: str) -> str:

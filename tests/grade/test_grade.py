@@ -20,7 +20,7 @@ from micrograd.grade import RULES, Report, grade, grade_file
 from micrograd.grade.checking import checks_of
 from micrograd.grade.gradebooks import csv_text
 from micrograd.grade.points import POINTS
-from micrograd.grade.programs import OURS, plan
+from micrograd.grade.programs import ENGINE, OURS, plan
 from micrograd.grade.report import class_page, student_page
 
 SECONDS = 60.0  # enough for any machine: nothing here needs as much
@@ -105,7 +105,7 @@ def test_the_mistake_is_named_and_no_other(wrong):
 
 def test_the_catalogue_breaks_every_rule_but_those_that_need_a_file():
     rules = {wrong.rule for wrong in MISTAKES} | {rule for _, rule, _ in FILES.values()}
-    assert rules | {"memory", "twice", "depth", "unchecked"} | {x[0] for x in TYPICAL} == set(RULES)
+    assert rules | {"memory", "twice", "depth", "unchecked"} | {x[0] for x in TYPICAL} == {*ENGINE}
     assert len({wrong.name for wrong in MISTAKES}) == len(MISTAKES) >= 12
 
 
