@@ -75,6 +75,10 @@ def checks_of(graded: GradedClass, rows: Iterable[Row] | None = None) -> Iterato
             check = _checked(row, graded)
             is_later = task and check.status == "failed" and first_left(graded) < task
             yield lacking if is_later else check
+    if rows is None and graded.of_arrays:
+        found = f"a.data is a {graded.of_arrays}"
+        program, right = "a = Value(2.5)", "a.data is a number"
+        yield Check("arrays", "unchecked", program, "noted", "arrays", right, found)
     if rows is None and (others := graded.others()):
         found = ", ".join(f"{name}()" for name in others)
         yield Check("other methods", "unchecked", "", "noted", "unchecked", "a check", found)
@@ -149,10 +153,10 @@ def _judgement(row: Row, program: str, graded: GradedClass) -> Check:
         mistake, expected, found = broken.args
         if isinstance(broken, RaisedError):
             mistake, place = mistake_behind_error(broken, row, graded), broken.place
-        elif row.mistake == "construct" and "is a ndarray" in found:
-            mistake = "arrays"
         elif row.mistake in ("construct", "numpy", "twice") and mistake != "untouched":
             mistake = row.mistake
+        elif (row.mistake, mistake) == ("inplace", "result"):  # it also changed the operands
+            mistake = "inplace"
     if row.mistake == "again" and (place or graded.tried(False, FREES_GRAPH)):
         mistake = "twice"  # as in PyTorch, a graph may be used only once
     is_limit = mistake == "twice" or (mistake, expected) == ("depth", "no error")
@@ -174,7 +178,8 @@ def _compare(row: Row, program: str, graded: GradedClass) -> None:
         raise BrokenRule(mistake, *(_told("data", [root], x.data) for x in (ours, forward)))
     if row.aspect == "value":
         if moved := [x for x in leaves_of(program) if not near(forward.data[x], ours.data[x])]:
-            raise BrokenRule("result", *(_told("data", moved, x.data) for x in (ours, forward)))
+            mistake = "result" if row.expression else row.mistake
+            raise BrokenRule(mistake, *(_told("data", moved, x.data) for x in (ours, forward)))
         return
     after = graded.observed(program)
     for name, x in forward.data.items():

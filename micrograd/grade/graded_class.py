@@ -90,6 +90,7 @@ class GradedClass:
         kind: the class itself.
         made: makes an instance from a number.
         title: its name.
+        of_arrays: the type of its data if that is an array, else ''.
         names: what programs can use besides it, by name.
         walk: the name of the method that computes all gradients.
         starts_with_none: whether a gradient is None until there is one.
@@ -106,21 +107,35 @@ class GradedClass:
         self.kind, self.title = kind, printable(str(kind.__name__))
         self.made: Callable[[Any], Any] = kind
         self.names, self.added = dict[str, Any](), list[tuple[type, str]]()
-        self.walk, self.starts_with_none = "backward", False
+        self.walk, self.starts_with_none, self.of_arrays = "backward", False, ""
         with suppress(*caught):
             if "requires_grad" in inspect.signature(kind).parameters:
                 self.made = partial(kind, requires_grad=True)  # as PyTorch keeps gradients
-            one = self.made(2.5)
+            one = self._one()
             for name, others in ALIASES.items():
                 own = next((x for x in others if hasattr(one, x)), "")
                 if own and not hasattr(one, name):
                     change = partial(lambda own, v, x: setattr(v, own, x), own)
                     self.give(kind, name, property(attrgetter(own), change))
             self.walk = next(self._walks(), self.walk)
+            if hasattr(one.data, "shape") and not isinstance(one.data, numbers.Real):
+                self.of_arrays = type(one.data).__name__
             self.starts_with_none = one.grad is None and self._reaches(self.walk)
         code = getattr(kind.__init__, "__code__", None)  # type: ignore[misc]
         lines = linecache.getlines(code.co_filename) if code else []
         self.is_started = any(line.startswith("    # Task ") for line in lines)
+
+    def _one(self) -> Any:
+        # An instance; a class that takes nothing but arrays gets one with a single number.
+        made, numpy = self.made, sys.modules.get("numpy")
+        try:
+            return made(2.5)
+        except tuple(caught):
+            if numpy is None:
+                raise
+            one = made(numpy.array(2.5))
+            self.made = lambda x: made(numpy.array(x))
+            return one
 
     def _walks(self) -> Iterator[str]:
         # `backward`; if there is none, methods without arguments that reach an operand.
@@ -198,9 +213,10 @@ class GradedClass:
         # The data or grad of what a program calls by this name; whatever that raises is caught.
         try:
             x: Any = self if type(v).__module__ == "numpy" else getattr(v, word, self)
-            # np.zeros_like(2.0) is an array without dimensions: it counts as a number.
-            is_number = isinstance(x, numbers.Real) or getattr(x, "ndim", None) == 0
-            number = float(x) if is_number else math.nan
+            # An array with a single number counts as that number.
+            is_array = getattr(x, "ndim", None) == 0 or getattr(x, "size", None) == 1
+            is_number = is_array or isinstance(x, numbers.Real)
+            number = float(x.item() if is_array else x) if is_number else math.nan
         except tuple(caught) as error:
             raise RaisedError(error) from None
         if x is self:
