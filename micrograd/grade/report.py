@@ -25,7 +25,7 @@ from typing import Any
 from micrograd.draw.formulas import counted
 from micrograd.grade.checking import grouped
 from micrograd.grade.points import NETWORK_POINTS, POINTS, earned, meaning, shown
-from micrograd.grade.programs import OURS, STATUSES, TASKS, Check, task_of
+from micrograd.grade.programs import OF_NETWORK, OURS, STATUSES, TASKS, Check, task_of
 from micrograd.pages.page import html_page
 
 WIDTH = 80  # columns of a report
@@ -308,7 +308,8 @@ def svg_of(check: Check) -> str:
     found: dict[str, dict[str, str]] = {}
     for name, attribute, number in re.findall(r"\b(\w+)\.(data|grad) = (-?[\w.+-]+)", check.found):
         found.setdefault(name, {})[attribute] = number
-    picture = None if check.aspect == "deep chain" else drawing(check.program, found)
+    is_large = check.aspect == "deep chain" or check.operation in OF_NETWORK
+    picture = None if is_large else drawing(check.program, found)
     if picture is None:
         return ""
     picture.graph_attr["label"] = ""  # no caption: the report is beside it

@@ -172,8 +172,10 @@ def test_an_error_is_told_with_its_fix(edits, rule, fix):
 
 
 def test_the_program_shows_the_names_and_the_numbers():
-    text = str(report_on(edited(("class MLP", "class Network"), ("x = layer(x)", "out = layer(x)"),
-                                ("return x", "return out"))))  # fmt: skip
+    report = report_on(edited(("class MLP", "class Network"), ("x = layer(x)", "out = layer(x)"),
+                              ("return x", "return out")))  # fmt: skip
+    text = str(report)
+    assert "m = Network(2, [3, 2])" in report._repr_html_()
     assert "m = Network(2, [3, 2])" in text
     assert "expected  y = [" in text
     assert rules("en")["connected"][0] in " ".join(text.split())
