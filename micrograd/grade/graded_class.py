@@ -17,7 +17,7 @@ import sys
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from operator import attrgetter
 from pathlib import Path
@@ -83,6 +83,17 @@ class RaisedError(BrokenRule):
         super().__init__("runs", "no error", self.text)
 
 
+@contextmanager
+def raising() -> Iterator[None]:
+    """What the class raises in this block becomes a RaisedError."""
+    try:
+        yield
+    except BrokenRule:
+        raise
+    except tuple(caught) as error:
+        raise RaisedError(error) from None
+
+
 class GradedClass:
     """The class that is graded; it gets the lecture's names if it has others, until `restore()`.
 
@@ -121,9 +132,13 @@ class GradedClass:
             if hasattr(one.data, "shape") and not isinstance(one.data, numbers.Real):
                 self.of_arrays = type(one.data).__name__
             self.starts_with_none = one.grad is None and self._reaches(self.walk)
-        code = getattr(kind.__init__, "__code__", None)  # type: ignore[misc]
-        lines = linecache.getlines(code.co_filename) if code else []
-        self.is_started = any(line.startswith("    # Task ") for line in lines)
+        self.is_started = self.has_tasks(kind)
+
+    def has_tasks(self, thing: Any) -> bool:
+        """Whether the file that defines a class or a function has tasks."""
+        codes = (getattr(x, "__code__", None) for x in (thing, getattr(thing, "__init__", None)))
+        lines = (line for code in codes if code for line in linecache.getlines(code.co_filename))
+        return any(line.lstrip().startswith("# Task ") for line in lines)
 
     def _one(self) -> Any:
         # An instance; a class that takes nothing but arrays gets one with a single number.
@@ -196,10 +211,8 @@ class GradedClass:
             RaisedError: the program raises an error.
             BrokenRule: a result is not a Value, or its data or grad is not a number.
         """
-        try:
+        with raising():
             made = self.run(program, backward)
-        except tuple(caught) as error:
-            raise RaisedError(error) from None
         tables: dict[str, dict[str, float]] = {"data": {}, "grad": {}}
         for name, v in made.items():
             for word, table in tables.items():
@@ -257,9 +270,8 @@ class GradedClass:
             root = root + root
         sys.setprofile(lambda frame, event, argument: events.append(event))
         try:
-            getattr(root, self.walk)()
-        except tuple(caught) as error:
-            raise RaisedError(error) from None
+            with raising():
+                getattr(root, self.walk)()
         finally:
             sys.setprofile(None)
         return events.count("call") + events.count("c_call")

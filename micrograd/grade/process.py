@@ -24,8 +24,8 @@ import sys
 import tempfile
 import time
 import tokenize
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from functools import cache
 from itertools import chain
@@ -221,12 +221,10 @@ def class_in(path: Path, name: str) -> tuple[type, str]:
         BrokenRule: it does neither, or the class is ours.
         Exception: whatever the file itself raises.
     """
-    kind, place, names = _defined(path, name)
+    kind, place, _ = _defined(path, name)
     if is_ours(kind):
         what = f"{name} is this package's own engine: there is nothing to grade"
         raise BrokenRule("ours", f"a class {name}", what)
-    if not isinstance(kind, type):
-        raise _lacking(f"a class {name}", names)
     return kind, place
 
 
@@ -242,38 +240,33 @@ def network_in(path: Path, name: str) -> GradedNetwork:
     parts = [names[x] for x in names.keys() & usual if callable(names[x])]
     own = [x for x in parts if x not in [*vars(nn).values()]]
     if not any(isinstance(x, type) for x in own):
-        if len(own) < len(parts):
-            what = "the network is this package's own: there is nothing to grade"
-            raise BrokenRule("ours", NETWORK_CLASSES, what)
-        raise _lacking(NETWORK_CLASSES, names)
-    if not isinstance(kind, type):
-        raise _lacking(f"a class {name} below the network", names)
+        ours = len(own) < len(parts)
+        what = "this package's own: there is nothing to grade" if ours else "no such class"
+        raise BrokenRule("ours" if ours else "name", NETWORK_CLASSES, what)
     return GradedNetwork(kind, own)
 
 
-def _lacking(expected: str, names: Mapping[str, Any]) -> BrokenRule:
-    classes = [x for x, held in names.items() if isinstance(held, type) and x[:1] != "_"]
-    what = f"no such class; classes there: {', '.join(classes) or 'none'}"
-    return BrokenRule("name" if classes else "load", expected, what)
-
-
-def _defined(
-    path: Path, name: str, also: Collection[str] = ()
-) -> tuple[type | None, str, dict[str, Any]]:
+def _defined(path: Path, name: str, also: Collection[str] = ()) -> tuple[type, str, dict[str, Any]]:
     """The class of a name in a file, where it is if there are several, and all that is defined.
 
     Args:
         path: the file or notebook.
         name: the name of the class.
-        also: names of classes and functions that are needed, too, if they are there.
+        also: names of classes and functions that are needed, too, if they are there. A statement
+            that only functions need may fail: their data may not be there.
+
+    Raises:
+        BrokenRule: there is no such class.
     """
     written: list[str] = []  # files that the notebook writes
     if path.suffix == ".ipynb":
         statements = [*_cells(path, [name, *also], written)]
     else:
         statements = [(str(path), x) for x in _parsed(_text(path), str(path))]
+    classes = dict.fromkeys(node.name for _, node in statements if isinstance(node, ast.ClassDef))
     kinds = ast.ClassDef, ast.FunctionDef, ast.ImportFrom
     defined = {x for _, node in statements if isinstance(node, kinds) for x in _names(node)[0]}
+    needed = [node for _, node in needed_for({name, *classes.keys() & {*also}}, statements)]
     with _module(path, written) as loaded:
         module, places = vars(loaded), dict[type, str]()
         for file, node in needed_for({name, *(defined & {*also})}, statements):
@@ -281,14 +274,18 @@ def _defined(
             flags = __future__.annotations.compiler_flag
             code = compile(ast.Module([node], []), file, "exec", flags, dont_inherit=True)
             # Of `import *` from what is not there, such as google.colab, nothing may be needed.
-            with suppress(ModuleNotFoundError) if "*" in _names(node)[0] else nullcontext():
+            may_lack = [ModuleNotFoundError] * ("*" in _names(node)[0])
+            with suppress(*may_lack, *[Exception] * (node not in needed)):
                 exec(code, module)
             found = module.get(name)
             if isinstance(found, type) and not is_ours(found):  # ours may be there to compare with
                 place = f"line {node.lineno}" if file == str(path) else file
                 places.setdefault(found, place)
+    if not places and isinstance(kind := module.get(name), type):
+        return kind, "", module
     if not places:
-        return module.get(name), "", module
+        what = f"no such class; classes there: {', '.join(classes) or 'none'}"
+        raise BrokenRule("name" if classes else "load", f"a class {name}", what)
     own = max(reversed(places), key=lambda kind: len(dir(kind)))
     module[name] = own  # the methods look up their class by its name
     return own, places[own] if len(places) > 1 else "", module

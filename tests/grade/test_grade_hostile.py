@@ -210,7 +210,8 @@ def handed_in():
               for i, code in enumerate(ENDINGS.values())}  # fmt: skip
     files |= {"loop1.py": run_while_defining("while True: pass", WRONG), "empty.py": "",
               "loop2.py": edited(("self.grad = 1.0", "while True: pass")),
-              "binary.ipynb": "\0", "report/report.pdf": "", "typo.py": "class Valeu: pass"}  # fmt: skip
+              "binary.ipynb": "\0", "report/report.pdf": "", "typo.py": "class Valeu: pass",
+              }  # fmt: skip
     return files
 
 
