@@ -324,6 +324,7 @@ def network_checks(graded: GradedNetwork, rows: Iterable[Row] | None = None) -> 
     has_zero_grad = hasattr(graded.roles.get("MLP"), "zero_grad")
     known = {"engine", *graded.roles, *["zero_grad"] * has_zero_grad}
     for row in plan(network=True) if rows is None else rows:
+        state = random.getstate()  # the caller's, who may be in a notebook
         try:
             if row.operation.removesuffix("()") in known:
                 _compare(row, graded)
@@ -334,6 +335,8 @@ def network_checks(graded: GradedNetwork, rows: Iterable[Row] | None = None) -> 
                 yield row.check("not there yet")
         except BrokenRule as broken:
             yield _failed(row, broken, graded)
+        finally:
+            random.setstate(state)
 
 
 def _failed(row: Row, broken: BrokenRule, graded: GradedNetwork) -> Check:

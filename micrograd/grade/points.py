@@ -76,9 +76,10 @@ def earned(checks: Iterable[Check], table: Mapping[str, float] = POINTS) -> dict
 
 
 def _is_whole(mistake: Sequence[Check]) -> bool:
-    # Whether nothing works because of it: no Value, no a + b, no a * b or no backward().
+    # Whether nothing works because of it: no Value, a + b, a * b or backward(); no Neuron, ...
     first = mistake[0]
-    needed = {"backward: of a single node", *(f"{x}: value" for x in CORE)}
+    needed = {"backward: of a single node", *(f"{x}: value" for x in CORE),
+              "Neuron: weights and bias", "Layer: neurons", "MLP: sizes"}  # fmt: skip
     is_error = any(check.name in needed and check.expected == "no error" for check in mistake)
     return affects(first, "everything") or first.mistake == "needed" or is_error
 
@@ -109,9 +110,9 @@ def read_points(path: Path) -> dict[str, float]:
         raise ValueError(f"{path} must begin with the columns rule and points: {start}")
     table: dict[str, float] = {}
     for name, number, *_ in ([x.strip() for x in [*row, ""]] for row in rows if any(row)):
-        if name not in {*RULE_OF.values(), *NAMED}:
-            known = ", ".join(dict.fromkeys(RULE_OF.values()))
-            fix = f"use one of {known}, or an operation such as a.tanh()"
+        rules = dict.fromkeys([*RULE_OF.values(), *NETWORK_POINTS])
+        if name not in {*rules, *NAMED}:
+            fix = f"use one of {', '.join(rules)}, or an operation such as a.tanh()"
             raise ValueError(f"{path}: {name!r} is not a rule: {fix}")
         if not re.fullmatch(r"\d+([.,]\d*)?", number):
             what = f"the points of {name} must be a number of at least 0, got {number!r}"

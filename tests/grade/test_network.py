@@ -1,5 +1,7 @@
 """Networks to grade: right ones in the styles that people write, and wrong ones, each named."""
 
+import subprocess
+import sys
 from itertools import pairwise
 
 import pytest
@@ -275,3 +277,29 @@ def test_the_command_writes_and_grades_networks(tmp_path, capsys):
     assert main(["grade", "--network", str(wrong), "--hints", "1"]) == 1
     assert "A neuron adds its bias" in capsys.readouterr().out
     assert isinstance(grade_file(wrong, SECONDS, network=True), Report)
+
+
+@pytest.mark.slow
+def test_a_class_of_networks_is_graded_with_the_same_options(tmp_path, capsys):
+    wrong = edited(("x)), self.b)", "x)))"))
+    for name, text in {"ada/engine.py": RIGHT, "ada/nn.py": f"from engine import Value\n{NET}",
+                       "bo.py": wrong, "cy.py": RIGHT}.items():  # fmt: skip
+        (tmp_path / "h" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "h" / name).write_text(text, encoding="utf-8")
+    assert main(["start", "--network", str(tmp_path / "points.csv")]) == 0
+    command = ["grade", "--network", str(tmp_path / "h"), "--csv", str(tmp_path / "r.csv")]
+    command += ["--html", str(tmp_path / "pages"), "--points", str(tmp_path / "points.csv")]
+    assert main(command) == 2
+    told = [line.split()[:4] for line in capsys.readouterr().out.splitlines()[2:5]]
+    assert told == [["ada", "100", "no", "mistake"], ["bo", "94", "mistakes", "bias"],
+                    ["cy", "0", "not", "graded"]]  # fmt: skip
+    assert "adds its bias" in (tmp_path / "pages" / "02-bo.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_pytest_runs_each_check_of_a_network(tmp_path):
+    (tmp_path / "my_nn.py").write_text(edited(("x)), self.b)", "x)))")), encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "--micrograd-network", "my_nn.py"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "FAILED my_nn.py::Neuron: bias" in run.stdout, run.stdout
+    assert "Neuron: inputs" not in run.stdout
