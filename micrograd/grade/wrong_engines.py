@@ -63,11 +63,11 @@ class Mistake(NamedTuple):
         return kind
 
 
-MISTAKES = [Mistake(**row) for row in _TABLE["mistake"]]
-NETWORK_MISTAKES = [
-    Mistake(name, rule, [*zip(texts[::2], texts[1::2], strict=True)], RIGHT_NETWORK)
-    for name, rule, texts in _NETWORKS["mistakes"]
-]
+MISTAKES, NETWORK_MISTAKES = (
+    [Mistake(name, rule, [*zip(texts[::2], texts[1::2], strict=True)], right)
+     for name, rule, texts in table["mistakes"]]
+    for table, right in ((_TABLE, RIGHT), (_NETWORKS, RIGHT_NETWORK))
+)  # fmt: skip
 
 
 def write_wrong_engines(folder: Path, comments: bool = True, network: bool = False) -> list[Path]:
