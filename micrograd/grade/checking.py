@@ -155,8 +155,8 @@ def _judgement(row: Row, program: str, graded: GradedClass) -> Check:
             mistake, place = mistake_behind_error(broken, row, graded), broken.place
         elif row.mistake in ("construct", "numpy", "twice") and mistake != "untouched":
             mistake = row.mistake
-        elif (row.mistake, mistake) == ("inplace", "result"):  # it also changed the operands
-            mistake = "inplace"
+        elif row.mistake == "inplace" and mistake in ("result", "number"):
+            mistake = "inplace"  # it changed the operands, or the data to a Value
     if row.mistake == "again" and (place or graded.tried(False, FREES_GRAPH)):
         mistake = "twice"  # as in PyTorch, a graph may be used only once
     is_limit = mistake == "twice" or (mistake, expected) == ("depth", "no error")
