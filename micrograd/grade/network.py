@@ -94,6 +94,9 @@ class GradedNetwork(GradedClass):
         # Gives a class the lecture's names and its signature.
         if not any("__call__" in vars(x) for x in cls.__mro__) and hasattr(cls, "forward"):
             self.give(cls, "__call__", cls.forward)
+        others = (x for x in ("params", "get_parameters", "get_params") if hasattr(cls, x))
+        if not hasattr(cls, "parameters") and (own := next(others, "")):
+            self.give(cls, "parameters", getattr(cls, own))
         try:
             one = cls(*SIZES[role])
         except TypeError:  # perhaps all sizes in one list
@@ -172,22 +175,20 @@ class GradedNetwork(GradedClass):
         return "own" if all(near(first, x) for x in others) else ""
 
     @cached_property
-    def activations(self) -> tuple[str, str]:
-        """Those of the layers of MLP, before the last one and of it; Layer's if they do not fit."""
-        alone = self.activation if self.activation in nn.ACTIVATIONS else "tanh"
-        layer = next((x for x in nn.ACTIVATIONS if self.fits("Layer", x)), alone)
+    def activations(self) -> tuple[str, str, str, str]:
+        """Those of Neuron, of Layer, and of MLP before its last layer and there."""
+        neuron = self.activation if self.activation in nn.ACTIVATIONS else "tanh"
+        layer = next((x for x in nn.ACTIVATIONS if self.fits("Layer", x)), neuron)
         pairs = ((x, y) for x in nn.ACTIVATIONS for y in nn.ACTIVATIONS)
-        return next((x for x in pairs if self.fits("MLP", *x)), (layer, layer))
+        return neuron, layer, *next((x for x in pairs if self.fits("MLP", *x)), (layer, layer))
 
     @cached_property
     def ours(self) -> GradedNetwork:
-        """Our own classes with the same activations, as far as they were found."""
-        net, (inner, outer) = GradedNetwork(Value, ()), self.activations
-        alone = {x: next((y for y in nn.ACTIVATIONS if self.fits(x, y)), inner)
-                 for x in ("Neuron", "Layer")}  # fmt: skip
+        """Our own classes with the same activations."""
+        net, (neuron, layer, inner, outer) = GradedNetwork(Value, ()), self.activations
         net.names |= {
-            "Neuron": partial(nn.Neuron, activation=alone["Neuron"]),
-            "Layer": partial(nn.Layer, activation=alone["Layer"]),
+            "Neuron": partial(nn.Neuron, activation=neuron),
+            "Layer": partial(nn.Layer, activation=layer),
             "MLP": partial(nn.MLP, activation=inner, output=outer), "loss": _squared_error,
         }  # fmt: skip
         return net
@@ -377,11 +378,11 @@ def _compare(row: Row, graded: GradedNetwork) -> None:
             raise BrokenRule("step", f"about {_told(right)}", _told(found))
     elif row.mistake == "learns":
         if not found["error"] < LEARNED:
-            mistake = "reach" if graded.activations[1] == "relu" else "learns"
+            mistake = "reach" if graded.activations[-1] == "relu" else "learns"
             raise BrokenRule(mistake, f"error < {LEARNED}", _told(found))
     elif {"y", "grad"} & {*found} and graded.activation == "own":
         raise BrokenRule("activation", ", ".join(nn.ACTIVATIONS), "another function")
-    elif row.mistake == "linear" and graded.activations == ("linear", "linear"):
+    elif row.mistake == "linear" and graded.activations[2:] == ("linear", "linear"):
         raise BrokenRule("linear", "an activation between the layers", "none")
     elif _told(found) != _told(right := graded.ours.results(program)):
         other = {"doubled": graded.activation or "neuron", "linear": "connected"}

@@ -118,7 +118,9 @@ class Check:
     def told(self, hints: int) -> str:
         """As much of the message as wanted: the rule (1), the numbers (2), and the fix (3)."""
         found = f"expected  {self.expected}\n    found     {self.found_at}"
-        numbers = f"\n    {self.program}\n    {found}"
+        is_long = self.operation in OF_NETWORK  # with loops, which stand on lines of their own
+        program = self.program.replace("; ", "\n    ") if is_long else self.program
+        numbers = f"\n    {program}\n    {found}"
         return self.rule + numbers * (hints >= 2) + f"\nFix: {self.fix}." * (hints >= 3)
 
     @property
