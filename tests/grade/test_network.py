@@ -269,6 +269,7 @@ def test_the_tasks_of_a_network_follow_those_of_the_engine(done, tmp_path):
         assert report.points() < 100
 
 
+@pytest.mark.slow
 def test_the_command_writes_and_grades_networks(tmp_path, capsys):
     assert main(["grade", "--wrong-engines", str(tmp_path / "wrong"), "--network"]) == 0
     assert capsys.readouterr().out.startswith(
