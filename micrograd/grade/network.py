@@ -20,8 +20,8 @@ import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import cache, cached_property, partial
-from operator import attrgetter
+from functools import cache, cached_property, partial, reduce
+from operator import add, attrgetter
 from typing import Any
 
 from micrograd import nn
@@ -189,7 +189,8 @@ class GradedNetwork(GradedClass):
         net.names |= {
             "Neuron": partial(nn.Neuron, activation=neuron),
             "Layer": partial(nn.Layer, activation=layer),
-            "MLP": partial(nn.MLP, activation=inner, output=outer), "loss": _squared_error,
+            "MLP": partial(nn.MLP, activation=inner, output=outer),
+            "loss": lambda ys, targets: sum((y - t) ** 2 for y, t in zip(ys, targets, strict=True)),
         }  # fmt: skip
         return net
 
@@ -216,14 +217,6 @@ def _takes(function: Any, *arguments: Any) -> bool:
 # ---- 2. Training
 
 
-def _squared_error(outputs: Sequence[Any], targets: Sequence[float]) -> Any:
-    total: Any = 0.0
-    for output, target in zip(outputs, targets, strict=True):
-        distance = output + -target
-        total = distance * distance + total
-    return total
-
-
 def slopes(graded: GradedNetwork, model: Any) -> tuple[float, list[float]]:
     """The squared error of a model on XOR, and its gradient; all gradients are 0 then."""
     parameters = graded.parameters(model)
@@ -231,7 +224,9 @@ def slopes(graded: GradedNetwork, model: Any) -> tuple[float, list[float]]:
         v.grad = 0.0
     outputs = [model([graded.made(x) for x in xs]) for xs, _ in XOR]
     ends = [x[0] if isinstance(x, (list, tuple)) else x for x in outputs]
-    loss = _squared_error(ends, [y for _, y in XOR])
+    # Only + and * of two Values: the class need not have more.
+    gaps = [end + graded.made(-y) for end, (_, y) in zip(ends, XOR, strict=True)]
+    loss = reduce(add, [gap * gap for gap in gaps])
     getattr(loss, graded.walk)()
     gradient = [float(v.grad) for v in parameters]
     for v in parameters:
@@ -261,7 +256,7 @@ def descent(
 
 
 def _arguments(function: Any, **known: Any) -> dict[str, Any] | None:
-    """The arguments of a training function, by its names for them; None if it needs others."""
+    """The arguments of a training function, by its names for them; None if they are others."""
     found = {}
     for name, parameter in inspect.signature(function).parameters.items():
         fits = (x for x in known if re.fullmatch(ARGUMENTS[x], name.lower()))
@@ -269,7 +264,7 @@ def _arguments(function: Any, **known: Any) -> dict[str, Any] | None:
             found[name] = known.pop(own)
         elif parameter.default is parameter.empty and parameter.kind < parameter.VAR_POSITIONAL:
             return None
-    return found if not {"model", "xs", "ys"} & {*known} else None
+    return None if known else found  # without `steps`, it could take any time
 
 
 @cache

@@ -5,7 +5,7 @@ import sys
 from itertools import pairwise
 
 import pytest
-from right_engines import notebook
+from right_engines import FIRST_HALF, notebook
 from sampling import thinned
 from wrong_engines import RIGHT, begun
 
@@ -111,6 +111,8 @@ def test_what_is_not_there_is_said_and_the_rest_is_checked():
     assert layers.passed, layers
     assert layers.verdict.endswith("passed; not there yet: Neuron).")
     assert [note.mistake for note in layers.notes] == ["unseen", "untrained"]
+    plain = report_on(FIRST_HALF + NET[: NET.index("def mse")])
+    assert plain.passed, plain
     first = report_on(RIGHT + NET[: NET.index("class Layer")])
     assert first.verdict.endswith("not there yet: Layer, MLP).")
 
