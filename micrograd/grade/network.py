@@ -21,6 +21,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache, cached_property, partial, reduce
+from itertools import product
 from operator import add, attrgetter
 from typing import Any
 
@@ -179,20 +180,39 @@ class GradedNetwork(GradedClass):
         """Those of Neuron, of Layer, and of MLP before its last layer and there."""
         neuron = self.activation if self.activation in nn.ACTIVATIONS else "tanh"
         layer = next((x for x in nn.ACTIVATIONS if self.fits("Layer", x)), neuron)
-        pairs = ((x, y) for x in nn.ACTIVATIONS for y in nn.ACTIVATIONS)
-        return neuron, layer, *next((x for x in pairs if self.fits("MLP", *x)), (layer, layer))
+        pairs = (x for x in product(nn.ACTIVATIONS, repeat=2) if self.fits("MLP", *x))
+        inner, outer = next(pairs, (layer, layer))
+        return neuron, layer, inner, outer
 
     @cached_property
     def ours(self) -> GradedNetwork:
         """Our own classes with the same activations."""
-        net, (neuron, layer, inner, outer) = GradedNetwork(Value, ()), self.activations
-        net.names |= {
-            "Neuron": partial(nn.Neuron, activation=neuron),
-            "Layer": partial(nn.Layer, activation=layer),
-            "MLP": partial(nn.MLP, activation=inner, output=outer),
-            "loss": lambda ys, targets: sum((y - t) ** 2 for y, t in zip(ys, targets, strict=True)),
-        }  # fmt: skip
-        return net
+        return ours_with(*self.activations)
+
+
+def ours_with(neuron: str, layer: str, inner: str, outer: str) -> GradedNetwork:
+    """Our own classes with these activations: of Neuron, of Layer, and of MLP's layers."""
+    net = GradedNetwork(Value, ())
+    net.names |= {
+        "Neuron": partial(nn.Neuron, activation=neuron),
+        "Layer": partial(nn.Layer, activation=layer),
+        "MLP": partial(nn.MLP, activation=inner, output=outer),
+        "loss": lambda ys, targets: sum((y - t) ** 2 for y, t in zip(ys, targets, strict=True)),
+    }
+    return net
+
+
+def ours_in(check: Check) -> dict[str, Any]:
+    """What the program of a check makes with the classes of ours that give the numbers expected.
+
+    Nothing if there are none, as for names of classes that are the learner's own.
+    """
+    for inner, outer in product(nn.ACTIVATIONS, repeat=2):
+        net = ours_with(inner, inner, inner, outer)
+        with suppress(BrokenRule):
+            if _told(net.results(check.program)) == check.expected:
+                return net.run(check.program)
+    return {}
 
 
 def results_of(program: str) -> list[str]:
