@@ -177,16 +177,19 @@ def grade(options: argparse.Namespace) -> int:
     if options.wrong_engines:
         from micrograd.grade.wrong_engines import write_wrong_engines
 
-        paths = write_wrong_engines(Path(options.wrong_engines), comments=options.hints > 0)
-        print(f"{len(paths) - 1} wrong engines and right.py in {options.wrong_engines}")
+        folder, what = Path(options.wrong_engines), "networks" if options.network else "engines"
+        paths = write_wrong_engines(folder, options.hints > 0, options.network)
+        print(f"{len(paths) - 1} wrong {what} and right.py in {folder}")
         return 0
     if not options.files:
         raise ValueError("grade expects a file, such as my_engine.py: micrograd start writes one")
     from micrograd.grade import grade_file, gradebooks
-    from micrograd.grade.points import POINTS, read_points
+    from micrograd.grade.points import NETWORK_POINTS, POINTS, read_points
 
-    settings = {"seconds": options.seconds, "class_name": options.name}
-    table = read_points(Path(options.points)) if options.points else POINTS
+    names = "seconds", "class_name", "network"
+    settings = {name: getattr(options, name) for name in names}
+    table: Mapping[str, float] = NETWORK_POINTS if options.network else POINTS
+    table = read_points(Path(options.points)) if options.points else table
     is_class = options.csv or options.html or options.format in ("canvas", "moodle")
     if len(options.files) > 1 or is_class:
         return _grade_class(options, table, settings)
@@ -215,7 +218,7 @@ def _grade_class(
 
     if options.csv and options.csv.endswith((".py", ".ipynb")):  # as in `--csv *.py`
         raise ValueError(f"--csv expects a name such as results.csv, got {options.csv}")
-    files = classroom.submissions(options.files, options.name)
+    files = classroom.submissions(options.files, options.class_name, options.network)
     roster = classroom.read_roster(Path(options.roster)) if options.roster else []
     results: list[Any] = []
     written = [options.csv, options.html and str(Path(options.html, "index.html"))]
@@ -242,14 +245,16 @@ def start(options: argparse.Namespace) -> int:
     Examples:
       micrograd start my_engine.py
       micrograd start points.csv
+      micrograd start --network my_nn.py
 
-    Both are for `micrograd grade`: my_engine.py as the file, points.csv with --points.
+    Both are for `micrograd grade`: my_engine.py as the file, points.csv with --points. With
+    --network, they are for `micrograd grade --network`.
     """
     from micrograd.grade.points import default_points
     from micrograd.grade.programs import skeleton
 
     path = Path(options.file)
-    texts = {"py": skeleton(path.name), "csv": default_points()}
+    texts = {"py": skeleton(path.name, options.network), "csv": default_points(options.network)}
     kind = ending_of(path, [*texts])
     with path.open("x", encoding="utf-8", newline="") as file:  # an error if it exists
         file.write(texts[kind])
@@ -472,6 +477,7 @@ def _parser() -> argparse.ArgumentParser:
     # In a folder with a package micrograd, `python -m micrograd` would run that package instead.
     option = command(start, prog="micrograd start")
     option("file", help="a name that ends in .py (the skeleton) or .csv (points)")
+    option("--network", action="store_true", help="for Neuron, Layer, MLP and training")
     option = command(course, prog="micrograd course")
     option("-o", "--out", default="course.html", help="file name of the page")
     option("--texts", metavar="FILE", help="texts of your own; see micrograd texts")
@@ -486,7 +492,9 @@ def _parser() -> argparse.ArgumentParser:
     option = command(grade, prog="micrograd grade", epilog=_text_of_grade("help"))
     what = "a Python file, a notebook (.ipynb), or a folder with one such file; or several of them"
     option("files", nargs="*", metavar="file", help=what)
-    option("--name", default="Value", help="name of the class (default: Value)")
+    option("--network", action="store_true", help="grade Neuron, Layer, MLP and training instead")
+    name = "name of the class (default: Value)"
+    option("--name", default="Value", dest="class_name", metavar="NAME", help=name)
     formats = ("json", "gradescope", "classroom50", "canvas", "moodle")
     option("--format", choices=formats, help="print the results in this format")
     option("--json", dest="format", action="store_const", const="json", help="--format json")

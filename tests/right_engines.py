@@ -178,9 +178,8 @@ ENGINES = {
     "attributes for everything": (
         RIGHT + "\n    def __getattr__(self, name):\n        return 1.0\n", (),
     ),
-    "an operator that adds in place": (
-        RIGHT + "\n    def __iadd__(self, other):\n        self.data += other\n"
-        "        return self\n", (),
+    "a += of its own": (
+        RIGHT + "\n    def __iadd__(self, other):\n        return self + other\n", (),
     ),
     "a class with slots": (
         edited(("class Value:\n", "class Value:\n    __slots__ = ('data', 'grad', 'label', '_op', "

@@ -31,13 +31,17 @@ For lessons of your own (`micrograd/course/` is one), there are the parts of a r
 all rows in order, `checks_of(GradedClass(MyValue), rows)` the outcome of each, `method_of` says
 where to look, `drawing` shows a program, and `OURS` runs it with our Value.
 
+`grade(Value, network=[Neuron, Layer, MLP])` checks a network on such a class in the same way.
+
 `micrograd grade --help` says how a whole class of students is graded.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from micrograd.grade.checking import checks_of, method_of
 from micrograd.grade.graded_class import BrokenRule, GradedClass, is_ours, shown
+from micrograd.grade.network import GradedNetwork, network_checks
 from micrograd.grade.process import grade_file
 from micrograd.grade.programs import OURS, RULES, Check, Row, plan
 from micrograd.grade.report import Report, drawing
@@ -46,12 +50,24 @@ __all__ = ["OURS", "RULES", "BrokenRule", "Check", "GradedClass", "Report", "Row
            "drawing", "grade", "grade_file", "method_of", "plan", "shown"]  # fmt: skip
 
 
-def grade(kind: type | Any, name: str | None = None, language: str | None = None) -> Report:
+def grade(
+    kind: type | Any,
+    name: str | None = None,
+    network: Iterable[Any] | None = None,
+    language: str | None = None,
+) -> Report:
     """The report on a class like Value in the micrograd lecture.
 
     The class needs Value(number), `.data`, `.grad`, `+`, `*` and `.backward()`; other operations
     are checked if it has them. It runs in this process, so `grade` never returns if the class has
-    an endless loop; `grade_file` protects against that. `language` is that of the report.
+    an endless loop; `grade_file` protects against that.
+
+    Args:
+        kind: the class.
+        name: how the report calls it.
+        language: that of the report, as in `explain`.
+        network: the classes and functions of a network on it, which then are graded: Neuron, Layer
+            and MLP, a loss such as mse, and a function train, as far as they are there.
 
     Raises:
         TypeError: kind is not a class.
@@ -66,11 +82,12 @@ def grade(kind: type | Any, name: str | None = None, language: str | None = None
     if not isinstance(kind, type):
         what = f"grade expects a class, got {shown(kind, 40)}"
         raise TypeError(f"{what}: pass Value itself, not Value(1.0) and not the name of a file")
-    if is_ours(kind):
+    if is_ours(kind) and network is None:
         ours = f"grade expects your own class, got {kind.__name__}"
         raise ValueError(f"{ours}, which is this package's own engine: there is nothing to grade")
-    graded = GradedClass(kind)
+    graded = GradedClass(kind) if network is None else GradedNetwork(kind, network)
     try:
-        return Report(name or kind.__name__, tuple(checks_of(graded)), language=language)
+        checks = network_checks(graded) if isinstance(graded, GradedNetwork) else checks_of(graded)
+        return Report(name or kind.__name__, tuple(checks), language=language)
     finally:
         graded.restore()

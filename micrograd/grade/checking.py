@@ -31,6 +31,7 @@ from micrograd.grade.graded_class import (
 from micrograd.grade.programs import (
     CORE,
     EXPRESSIONS,
+    OF_NETWORK,
     OURS,
     REFLECTED,
     ROWS,
@@ -47,6 +48,9 @@ FREES_GRAPH = (
     "a = Value(3.0); b = a * a; n = len(b._prev); f = b._backward; b.backward(); "
     "freed = len(getattr(b, '_prev', ())) < n or b._backward != f"
 )
+# Of a network: rules for which its outputs do not matter, and those that any mistake may break.
+ALONE = {"parameters", "equal", "zero", "loss", "unmoved", "uphill", "stale"}
+LAST = {"step", "learns"}
 MAY_REFUSE = {"a ** b", "2.0 ** a"}  # the lecture's __pow__ takes plain exponents only
 
 # ---- 1. The checks
@@ -71,6 +75,10 @@ def checks_of(graded: GradedClass, rows: Iterable[Row] | None = None) -> Iterato
             check = _checked(row, graded)
             is_later = task and check.status == "failed" and first_left(graded) < task
             yield lacking if is_later else check
+    if rows is None and graded.of_arrays:
+        found = f"a.data is a {graded.of_arrays}"
+        program, right = "a = Value(2.5)", "a.data is a number"
+        yield Check("arrays", "unchecked", program, "noted", "arrays", right, found)
     if rows is None and (others := graded.others()):
         found = ", ".join(f"{name}()" for name in others)
         yield Check("other methods", "unchecked", "", "noted", "unchecked", "a check", found)
@@ -145,10 +153,10 @@ def _judgement(row: Row, program: str, graded: GradedClass) -> Check:
         mistake, expected, found = broken.args
         if isinstance(broken, RaisedError):
             mistake, place = mistake_behind_error(broken, row, graded), broken.place
-        elif row.mistake == "construct" and "is a ndarray" in found:
-            mistake = "arrays"
         elif row.mistake in ("construct", "numpy", "twice") and mistake != "untouched":
             mistake = row.mistake
+        elif row.mistake == "inplace" and mistake in ("result", "number"):
+            mistake = "inplace"  # it changed the operands, or the data to a Value
     if row.mistake == "again" and (place or graded.tried(False, FREES_GRAPH)):
         mistake = "twice"  # as in PyTorch, a graph may be used only once
     is_limit = mistake == "twice" or (mistake, expected) == ("depth", "no error")
@@ -170,7 +178,8 @@ def _compare(row: Row, program: str, graded: GradedClass) -> None:
         raise BrokenRule(mistake, *(_told("data", [root], x.data) for x in (ours, forward)))
     if row.aspect == "value":
         if moved := [x for x in leaves_of(program) if not near(forward.data[x], ours.data[x])]:
-            raise BrokenRule("result", *(_told("data", moved, x.data) for x in (ours, forward)))
+            mistake = "result" if row.expression else row.mistake
+            raise BrokenRule(mistake, *(_told("data", moved, x.data) for x in (ours, forward)))
         return
     after = graded.observed(program)
     for name, x in forward.data.items():
@@ -403,6 +412,9 @@ def _has_same_cause(later: Check, group: Sequence[Check]) -> bool:
     first = group[0]
     if affects(first, "everything") or (later.place and later.place == first.place):
         return True
+    if first.operation in OF_NETWORK and first.mistake != later.mistake:
+        of_outputs = affects(first, "outputs") and later.mistake not in ALONE
+        return of_outputs or affects(first, later.mistake) or later.mistake in LAST
     if later.expected == "no error" and _error(later) in map(_error, group):
         return True
     if later.mistake == first.mistake and later.mistake not in ("value", "derivative", "runs"):

@@ -33,12 +33,15 @@ LONGEST_NAME = 50  # characters of a page's file name
 # ---- 1. Which files, and whose
 
 
-def submissions(paths: Sequence[str], class_name: str = "Value") -> dict[Path, str]:
+def submissions(
+    paths: Sequence[str], class_name: str = "Value", network: bool = False
+) -> dict[Path, str]:
     """Each file to grade with the name of its student.
 
     A folder that is given alone is that of a class: each Python file, notebook and folder in it is
     a student's, whose name it has. Any other folder is one student's: the files in it with a class
-    of this name are graded. A path with nothing to grade is kept, so that its report says why.
+    of this name, or with a network, are graded. A path with nothing to grade is kept, so that its
+    report says why.
     """
     given = [*{os.path.abspath(path): Path(path) for path in paths}.values()]
     if len(given) == 1 and given[0].is_dir():
@@ -46,7 +49,7 @@ def submissions(paths: Sequence[str], class_name: str = "Value") -> dict[Path, s
         given = sorted(x for x in seen if x.suffix in ENDINGS or os.path.isdir(x)) or given
     files: dict[Path, str] = {}
     for path, student in zip(given, _names(given), strict=True):
-        own = files_of(path, class_name) or [path]
+        own = files_of(path, class_name, network) or [path]
         for file in own:
             part = f"/{file.relative_to(path).as_posix()}" * (len(own) > 1)
             files[file] = printable(student + part)

@@ -17,7 +17,7 @@ import sys
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from operator import attrgetter
 from pathlib import Path
@@ -83,6 +83,17 @@ class RaisedError(BrokenRule):
         super().__init__("runs", "no error", self.text)
 
 
+@contextmanager
+def raising() -> Iterator[None]:
+    """What the class raises in this block becomes a RaisedError."""
+    try:
+        yield
+    except BrokenRule:
+        raise
+    except tuple(caught) as error:
+        raise RaisedError(error) from None
+
+
 class GradedClass:
     """The class that is graded; it gets the lecture's names if it has others, until `restore()`.
 
@@ -90,6 +101,8 @@ class GradedClass:
         kind: the class itself.
         made: makes an instance from a number.
         title: its name.
+        of_arrays: the type of its data if that is an array, else ''.
+        names: what programs can use besides it, by name.
         walk: the name of the method that computes all gradients.
         starts_with_none: whether a gradient is None until there is one.
         is_started: whether `micrograd start` made its file, which has tasks.
@@ -104,23 +117,40 @@ class GradedClass:
     def __init__(self, kind: type) -> None:
         self.kind, self.title = kind, printable(str(kind.__name__))
         self.made: Callable[[Any], Any] = kind
-        self.added: list[str] = []
-        self.walk, self.starts_with_none = "backward", False
+        self.names, self.added = dict[str, Any](), list[tuple[type, str]]()
+        self.walk, self.starts_with_none, self.of_arrays = "backward", False, ""
         with suppress(*caught):
             if "requires_grad" in inspect.signature(kind).parameters:
                 self.made = partial(kind, requires_grad=True)  # as PyTorch keeps gradients
-            one = self.made(2.5)
+            one = self._one()
             for name, others in ALIASES.items():
                 own = next((x for x in others if hasattr(one, x)), "")
                 if own and not hasattr(one, name):
                     change = partial(lambda own, v, x: setattr(v, own, x), own)
-                    setattr(kind, name, property(attrgetter(own), change))
-                    self.added.append(name)
+                    self.give(kind, name, property(attrgetter(own), change))
             self.walk = next(self._walks(), self.walk)
+            if hasattr(one.data, "shape") and not isinstance(one.data, numbers.Real):
+                self.of_arrays = type(one.data).__name__
             self.starts_with_none = one.grad is None and self._reaches(self.walk)
-        code = getattr(kind.__init__, "__code__", None)  # type: ignore[misc]
-        lines = linecache.getlines(code.co_filename) if code else []
-        self.is_started = any(line.startswith("    # Task ") for line in lines)
+        self.is_started = self.has_tasks(kind)
+
+    def has_tasks(self, thing: Any) -> bool:
+        """Whether the file that defines a class or a function has tasks."""
+        codes = (getattr(x, "__code__", None) for x in (thing, getattr(thing, "__init__", None)))
+        lines = (line for code in codes if code for line in linecache.getlines(code.co_filename))
+        return any(line.lstrip().startswith("# Task ") for line in lines)
+
+    def _one(self) -> Any:
+        # An instance; a class that takes nothing but arrays gets one with a single number.
+        made, numpy = self.made, sys.modules.get("numpy")
+        try:
+            return made(2.5)
+        except tuple(caught):
+            if numpy is None:
+                raise
+            one = made(numpy.array(2.5))
+            self.made = lambda x: made(numpy.array(x))
+            return one
 
     def _walks(self) -> Iterator[str]:
         # `backward`; if there is none, methods without arguments that reach an operand.
@@ -153,21 +183,26 @@ class GradedClass:
         names = [name for name in vars(self.kind) if not name.startswith("_") and name not in known]
         return [name for name in names if inspect.isfunction(getattr(self.kind, name))]
 
+    def give(self, kind: type, name: str, attribute: Any) -> None:
+        """Gives a class one of the lecture's names, until `restore()`."""
+        setattr(kind, name, attribute)
+        self.added.append((kind, name))
+
     def restore(self) -> None:
         """Takes back the names that the class got."""
-        for name in self.added:
-            delattr(self.kind, name)
+        for kind, name in self.added:
+            delattr(kind, name)
 
     def run(self, program: str, backward: bool = True) -> dict[str, Any]:
         """The instances in a program, by name; `backward=False` runs only the forward pass."""
         program = program.replace(".backward()", f".{self.walk}()")
         steps = [x for x in program.split("; ") if backward or not re.match(r"\w+\.", x)]
-        names: dict[str, Any] = {"Value": self.made}
+        names = {"Value": self.made, "__builtins__": __builtins__} | self.names
         if "np." in program:
             names["np"] = importlib.import_module("numpy")
-        made: dict[str, Any] = {}
-        exec(compile("; ".join(steps), __file__, "exec"), names, made)  # never a mistake's place
-        return made
+        made = dict(names)
+        exec(compile("\n".join(steps), __file__, "exec"), made)  # never a mistake's place
+        return {name: x for name, x in made.items() if name not in names}
 
     def observed(self, program: str, backward: bool = True) -> Observed:
         """Data and gradients after a program.
@@ -176,10 +211,8 @@ class GradedClass:
             RaisedError: the program raises an error.
             BrokenRule: a result is not a Value, or its data or grad is not a number.
         """
-        try:
+        with raising():
             made = self.run(program, backward)
-        except tuple(caught) as error:
-            raise RaisedError(error) from None
         tables: dict[str, dict[str, float]] = {"data": {}, "grad": {}}
         for name, v in made.items():
             for word, table in tables.items():
@@ -193,9 +226,10 @@ class GradedClass:
         # The data or grad of what a program calls by this name; whatever that raises is caught.
         try:
             x: Any = self if type(v).__module__ == "numpy" else getattr(v, word, self)
-            # np.zeros_like(2.0) is an array without dimensions: it counts as a number.
-            is_number = isinstance(x, numbers.Real) or getattr(x, "ndim", None) == 0
-            number = float(x) if is_number else math.nan
+            # An array with a single number counts as that number.
+            is_array = getattr(x, "ndim", None) == 0 or getattr(x, "size", None) == 1
+            is_number = is_array or isinstance(x, numbers.Real)
+            number = float(x.item() if is_array else x) if is_number else math.nan
         except tuple(caught) as error:
             raise RaisedError(error) from None
         if x is self:
@@ -236,9 +270,8 @@ class GradedClass:
             root = root + root
         sys.setprofile(lambda frame, event, argument: events.append(event))
         try:
-            getattr(root, self.walk)()
-        except tuple(caught) as error:
-            raise RaisedError(error) from None
+            with raising():
+                getattr(root, self.walk)()
         finally:
             sys.setprofile(None)
         return events.count("call") + events.count("c_call")

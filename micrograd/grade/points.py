@@ -18,15 +18,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from micrograd.grade.checking import affects, grouped
-from micrograd.grade.programs import CORE, EXPRESSIONS, ROWS, Check, plan
+from micrograd.grade.programs import (
+    CORE,
+    ENGINE,
+    EXPRESSIONS,
+    NETWORK,
+    OF_NETWORK,
+    ROWS,
+    Check,
+    plan,
+)
 from micrograd.texts import said, texts_of
 
-POINTS = {name: row["points"] for name, row in ROWS.items() if "points" in row}  # 100 in all
+POINTS, NETWORK_POINTS = (  # 100 each
+    {name: row["points"] for name, row in table.items() if "points" in row}
+    for table in (ENGINE, NETWORK)
+)
 # The rule that a check of an expression shows if it passes; a row of the plan may name another.
 SHOWN = {"value": "value", "gradient": "derivative", "chain rule": "chain",
          "adding up": "accumulate", "inner operand": "children"}  # fmt: skip
 OF_OPERATIONS = {*SHOWN.values(), "wrap", "reflected"}  # these lose points in proportion
-RULE_OF = {f"{x.operation}: {x.aspect}": x.mistake or SHOWN[x.aspect] for x in plan()}
+RULE_OF = {f"{x.operation}: {x.aspect}": x.mistake or SHOWN[x.aspect]
+           for x in [*plan(), *plan(network=True)]}  # fmt: skip
+NAMED = EXPRESSIONS | OF_NETWORK.keys()  # what a row of the table may name instead of a rule
 
 
 def earned(checks: Iterable[Check], table: Mapping[str, float] = POINTS) -> dict[str, float]:
@@ -41,7 +55,7 @@ def earned(checks: Iterable[Check], table: Mapping[str, float] = POINTS) -> dict
     whole = [group for group in mistakes if _is_whole(group)]
 
     def share(name: str) -> float:
-        if name in EXPRESSIONS:
+        if name in NAMED:
             asked = [x for x in checks if x.operation == name]
             groups = [group for group in mistakes if group[0].operation == name]
         else:
@@ -60,9 +74,10 @@ def earned(checks: Iterable[Check], table: Mapping[str, float] = POINTS) -> dict
 
 
 def _is_whole(mistake: Sequence[Check]) -> bool:
-    # Whether nothing works because of it: no Value, no a + b, no a * b or no backward().
+    # Whether nothing works because of it: no Value, a + b, a * b or backward(); no Neuron, ...
     first = mistake[0]
-    needed = {"backward: of a single node", *(f"{x}: value" for x in CORE)}
+    needed = {"backward: of a single node", *(f"{x}: value" for x in CORE),
+              "Neuron: weights and bias", "Layer: neurons", "MLP: sizes"}  # fmt: skip
     is_error = any(check.name in needed and check.expected == "no error" for check in mistake)
     return affects(first, "everything") or first.mistake == "needed" or is_error
 
@@ -72,7 +87,7 @@ def charged(mistake: Sequence[Check]) -> str:
     first, failed = mistake[0], {RULE_OF.get(check.name, "") for check in mistake}
     [rule] = ROWS[first.mistake].get("costs", [first.mistake])
     is_shown = rule in failed or rule not in OF_OPERATIONS
-    return rule if rule in POINTS and is_shown else RULE_OF.get(first.name, "")
+    return rule if rule in POINTS | NETWORK_POINTS and is_shown else RULE_OF.get(first.name, "")
 
 
 def read_points(path: Path) -> dict[str, float]:
@@ -93,9 +108,9 @@ def read_points(path: Path) -> dict[str, float]:
         raise ValueError(f"{path} must begin with the columns rule and points: {start}")
     table: dict[str, float] = {}
     for name, number, *_ in ([x.strip() for x in [*row, ""]] for row in rows if any(row)):
-        if name not in {*RULE_OF.values(), *EXPRESSIONS}:
-            known = ", ".join(dict.fromkeys(RULE_OF.values()))
-            fix = f"use one of {known}, or an operation such as a.tanh()"
+        rules = dict.fromkeys([*RULE_OF.values(), *NETWORK_POINTS])
+        if name not in {*rules, *NAMED}:
+            fix = f"use one of {', '.join(rules)}, or an operation such as a.tanh()"
             raise ValueError(f"{path}: {name!r} is not a rule: {fix}")
         if not re.fullmatch(r"\d+([.,]\d*)?", number):
             what = f"the points of {name} must be a number of at least 0, got {number!r}"
@@ -104,11 +119,11 @@ def read_points(path: Path) -> dict[str, float]:
     return table
 
 
-def default_points() -> str:
+def default_points(network: bool = False) -> str:
     """The default table as CSV text, with the meaning of each rule."""
     return csv_of(
         {"rule": x, "points": f"{n}", said("report", "points.meaning"): meaning(x)}
-        for x, n in POINTS.items()
+        for x, n in (NETWORK_POINTS if network else POINTS).items()
     )
 
 
@@ -127,7 +142,7 @@ def csv_of(rows: Iterable[Mapping[str, str]]) -> str:
 
 def meaning(name: str) -> str:
     """A rule, or an operation, in one sentence."""
-    if name in EXPRESSIONS:
+    if name in NAMED:
         return said("report", "works", name=name)
     texts = texts_of("grade")
     return texts.get(f"{name}.all", texts[f"{name}.what"])

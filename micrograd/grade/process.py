@@ -24,14 +24,16 @@ import sys
 import tempfile
 import time
 import tokenize
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+from micrograd import nn
 from micrograd.core.files import FilePath
 from micrograd.grade.checking import checks_of
 from micrograd.grade.graded_class import (
@@ -42,6 +44,7 @@ from micrograd.grade.graded_class import (
     is_ours,
     printable,
 )
+from micrograd.grade.network import PARTS, ROLES, GradedNetwork, network_checks
 from micrograd.grade.programs import Check, plan
 from micrograd.grade.report import Report
 
@@ -62,6 +65,7 @@ CHILD = (
     "del sys.path[0]; main(*sys.argv[2:])"
 )
 LOADING = Check("file", "loads", "import my_engine")  # the first check of a file
+NETWORK_CLASSES = "a class Neuron, Layer or MLP"
 PACKAGES = Path(__file__).resolve().parents[2]
 
 
@@ -69,7 +73,11 @@ PACKAGES = Path(__file__).resolve().parents[2]
 
 
 def grade_file(
-    path: FilePath, seconds: float = 10.0, class_name: str = "Value", language: str | None = None
+    path: FilePath,
+    seconds: float = 10.0,
+    class_name: str = "Value",
+    network: bool = False,
+    language: str | None = None,
 ) -> Report:
     r"""The report on a class in a file or a notebook, which runs in a separate process.
 
@@ -83,6 +91,8 @@ def grade_file(
         seconds: time limit for the whole run.
         class_name: the name of the class in the file.
         language: that of the report, as in `explain`.
+        network: whether Neuron, Layer and MLP are graded instead, a loss and a training function;
+            the class below them may be in another file that this one imports.
 
     Raises:
         FileNotFoundError: there is no such file, or not exactly one in the folder.
@@ -97,9 +107,10 @@ def grade_file(
     """
     if not seconds > 0:
         raise ValueError(f"grade expects seconds above 0, got {seconds}")
-    file = file_at(Path(path), class_name)
+    file = file_at(Path(path), class_name, network)
     began, found = time.monotonic(), ""
     command = [sys.executable, "-P", "-c", CHILD, str(PACKAGES), str(file), class_name]
+    command.append("network" * network)
     with tempfile.TemporaryFile() as results:
         process = subprocess.Popen(
             [*command, str(math.ceil(seconds) + 1)],
@@ -122,7 +133,7 @@ def grade_file(
         results.seek(0)
         lines = results.readlines()
     checks = [*_read(lines)]
-    planned = [LOADING, *(row.check("not run") for row in plan())]
+    planned = [LOADING, *(row.check("not run") for row in plan(network))]
     rest = planned[len(checks) :]
     if rest and (not checks or checks[0].passed):
         mistake = "time" if "seconds" in found else "crash"
@@ -147,7 +158,7 @@ def _read(lines: Sequence[bytes]) -> Iterator[Check]:
 # ---- 2. In the process
 
 
-def main(file: str, class_name: str, seconds: str) -> None:
+def main(file: str, class_name: str, network: str, seconds: str) -> None:
     """Grades a file, and writes what it finds to stdout; the file's own output is discarded."""
     results = os.fdopen(os.dup(1), "wb", buffering=0)
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -165,18 +176,23 @@ def main(file: str, class_name: str, seconds: str) -> None:
             with suppress(ValueError, OSError):  # macOS refuses one of memory
                 r.setrlimit(kind, (limit, r.getrlimit(kind)[1]))
     sys.argv[:] = [file]
-    for found in _found(Path(file), class_name):
+    for found in _found(Path(file), class_name, bool(network)):
         if os.getpid() != process:  # the file forked: one of the two reports
             break
         results.write(json.dumps(asdict(found)).encode() + b"\n")
     os._exit(0)  # at once, even if the file started threads
 
 
-def _found(file: Path, class_name: str) -> Iterator[Check]:
+def _found(file: Path, class_name: str, network: bool) -> Iterator[Check]:
     """The check that there is a class, and all others."""
+    checks: Iterator[Check] = iter(())
+    place = ""
     try:
-        kind, place = class_in(file, class_name)
-        graded = GradedClass(kind)
+        if network:
+            checks = network_checks(network_in(file, class_name))
+        else:
+            kind, place = class_in(file, class_name)
+            checks = checks_of(GradedClass(kind))
     except BaseException as error:
         kinds = {ModuleNotFoundError: "module", ImportError: "import", MemoryError: "memory",
                  SyntaxError: "syntax"}  # fmt: skip
@@ -190,11 +206,12 @@ def _found(file: Path, class_name: str) -> Iterator[Check]:
             found += f"{sys.version_info[1]}"
         if isinstance(error, BrokenRule):
             mistake, _, found, place = *error.args, ""
-        expected, found = printable(f"a class {class_name}"), printable(found)
+        what = NETWORK_CLASSES if network else f"a class {class_name}"
+        expected, found = printable(what), printable(found)
         yield replace(LOADING, status="failed", mistake=mistake, place=place,
                       expected=expected, found=found)  # fmt: skip
     else:
-        yield from chain([replace(LOADING, place=place)], checks_of(graded))
+        yield from chain([replace(LOADING, place=place)], checks)
 
 
 # ---- 3. The class in a file
@@ -210,34 +227,74 @@ def class_in(path: Path, name: str) -> tuple[type, str]:
         BrokenRule: it does neither, or the class is ours.
         Exception: whatever the file itself raises.
     """
+    kind, place, _ = _defined(path, name)
+    if is_ours(kind):
+        what = f"{name} is this package's own engine: there is nothing to grade"
+        raise BrokenRule("ours", f"a class {name}", what)
+    return kind, place
+
+
+def network_in(path: Path, name: str) -> GradedNetwork:
+    """The network that a file or a notebook defines or imports, on the class of this name.
+
+    Raises:
+        BrokenRule: it does neither, or the network is ours.
+        Exception: whatever the file itself raises.
+    """
+    usual = {x for names in ROLES.values() for x in names}
+    kind, _, names = _defined(path, name, usual)
+    parts = [names[x] for x in names.keys() & usual if callable(names[x])]
+    own = [x for x in parts if x not in [*vars(nn).values()]]
+    if not any(isinstance(x, type) for x in own):
+        ours = len(own) < len(parts)
+        what = "this package's own: there is nothing to grade" if ours else "no such class"
+        raise BrokenRule("ours" if ours else "name", NETWORK_CLASSES, what)
+    return GradedNetwork(kind, own)
+
+
+def _defined(path: Path, name: str, also: Collection[str] = ()) -> tuple[type, str, dict[str, Any]]:
+    """The class of a name in a file, where it is if there are several, and all that is defined.
+
+    Args:
+        path: the file or notebook.
+        name: the name of the class.
+        also: names of classes and functions that are needed, too, if they are there. A statement
+            that only functions need may fail: their data may not be there.
+
+    Raises:
+        BrokenRule: there is no such class.
+    """
     written: list[str] = []  # files that the notebook writes
     if path.suffix == ".ipynb":
-        statements = [*_cells(path, name, written)]
+        statements = [*_cells(path, [name, *also], written)]
     else:
         statements = [(str(path), x) for x in _parsed(_text(path), str(path))]
+    classes = dict.fromkeys(node.name for _, node in statements if isinstance(node, ast.ClassDef))
+    kinds = ast.ClassDef, ast.FunctionDef, ast.ImportFrom
+    defined = {x for _, node in statements if isinstance(node, kinds) for x in _names(node)[0]}
+    needed = [node for _, node in needed_for({name, *classes.keys() & {*also}}, statements)]
     with _module(path, written) as loaded:
         module, places = vars(loaded), dict[type, str]()
-        for file, node in needed_for(name, statements):
+        for file, node in needed_for({name, *(defined & {*also})}, statements):
             # Annotations may name the class inside it; Python 3.14 evaluates them later, too.
             flags = __future__.annotations.compiler_flag
             code = compile(ast.Module([node], []), file, "exec", flags, dont_inherit=True)
             # Of `import *` from what is not there, such as google.colab, nothing may be needed.
-            with suppress(ModuleNotFoundError) if "*" in _names(node)[0] else nullcontext():
+            may_lack = [ModuleNotFoundError] * ("*" in _names(node)[0])
+            with suppress(*may_lack, *[Exception] * (node not in needed)):
                 exec(code, module)
             found = module.get(name)
             if isinstance(found, type) and not is_ours(found):  # ours may be there to compare with
                 place = f"line {node.lineno}" if file == str(path) else file
                 places.setdefault(found, place)
-    if places:
-        own = max(reversed(places), key=lambda kind: len(dir(kind)))
-        module[name] = own  # the methods look up their class by its name
-        return own, places[own] if len(places) > 1 else ""
-    if is_ours(module.get(name)):
-        what = f"{name} is this package's own engine: there is nothing to grade"
-        raise BrokenRule("ours", f"a class {name}", what)
-    classes = dict.fromkeys(node.name for _, node in statements if isinstance(node, ast.ClassDef))
-    what = f"no such class; classes there: {', '.join(classes) or 'none'}"
-    raise BrokenRule("name" if classes else "load", f"a class {name}", what)
+    if not places and isinstance(kind := module.get(name), type):
+        return kind, "", module
+    if not places:
+        what = f"no such class; classes there: {', '.join(classes) or 'none'}"
+        raise BrokenRule("name" if classes else "load", f"a class {name}", what)
+    own = max(reversed(places), key=lambda kind: len(dir(kind)))
+    module[name] = own  # the methods look up their class by its name
+    return own, places[own] if len(places) > 1 else "", module
 
 
 @contextmanager
@@ -274,13 +331,14 @@ def _module(path: Path, written: Sequence[str]) -> Iterator[ModuleType]:
 # ---- 4. Files
 
 
-def files_of(path: Path, class_name: str) -> list[Path]:
-    """A file itself; of a folder, the files in it, at any depth, that define the class."""
+def files_of(path: Path, class_name: str, network: bool = False) -> list[Path]:
+    """A file itself; of a folder, the files in it, at any depth, that define what is graded."""
     if not os.path.isdir(path):
         return [path]
     found = (x for x in path.rglob("*") if x.suffix in ENDINGS and os.path.isfile(x))
     seen = (x for x in found if all(map(is_seen, x.relative_to(path).parts)))
-    return sorted(x for x in seen if _has_class(x, class_name))
+    names = [x for role in {*PARTS.values()} for x in ROLES[role]] if network else [class_name]
+    return sorted(x for x in seen if _has_class(x, names))
 
 
 def is_seen(name: str) -> bool:
@@ -288,27 +346,32 @@ def is_seen(name: str) -> bool:
     return not (name.startswith(".") or name in HIDDEN)
 
 
-def _has_class(file: Path, class_name: str) -> bool:
+def _has_class(file: Path, names: Iterable[str]) -> bool:
     try:
         text = file.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return True  # its report says why it cannot be read
     start = "^" if file.suffix == ".py" else r'("|\\n)'  # a line in JSON
-    return bool(re.search(rf"{start}[ \t]*class {re.escape(class_name)}\b", text, re.MULTILINE))
+    return bool(re.search(rf"{start}[ \t]*class ({_any_of(names)})\b", text, re.MULTILINE))
 
 
-def file_at(path: Path, class_name: str) -> Path:
-    """The file at a path, or the only file in a folder that defines the class.
+def _any_of(names: Iterable[str]) -> str:
+    return "|".join(map(re.escape, names))
+
+
+def file_at(path: Path, class_name: str, network: bool = False) -> Path:
+    """The file at a path, or the only file in a folder that defines what is graded.
 
     Raises:
         FileNotFoundError: there is no such file.
     """
-    found = [Path(os.path.realpath(x)) for x in files_of(path, class_name)]
+    found = [Path(os.path.realpath(x)) for x in files_of(path, class_name, network)]
     if len(found) == 1 and os.path.isfile(found[0]):
         return found[0]
     what = f"there is no file {path}"
     if os.path.isdir(path):
-        what = f"{path} is a folder in which {len(found)} files define a class {class_name}"
+        what = NETWORK_CLASSES if network else f"a class {class_name}"
+        what = f"{path} is a folder in which {len(found)} files define {what}"
         what += " (a whole class is graded with --csv FILE or --html FOLDER)"
     raise FileNotFoundError(f"{printable(what)}: grade expects a Python file or a notebook")
 
@@ -335,13 +398,13 @@ def _parsed(source: str, place: str) -> list[ast.stmt]:
             source = "\n".join(lines)
 
 
-def _cells(path: Path, name: str, written: list[str]) -> Iterator[Statement]:
+def _cells(path: Path, names: Sequence[str], written: list[str]) -> Iterator[Statement]:
     """The statements of a notebook; cells with a syntax error are left out.
 
     The code of a cell that writes a Python file counts, too, and the file is added to `written`.
 
     Raises:
-        SyntaxError: it is in the last cell that should define the class.
+        SyntaxError: it is in the last cell that should define one of these classes.
     """
     broken = None
     book = json.loads(path.read_text(encoding="utf-8-sig"))
@@ -357,7 +420,7 @@ def _cells(path: Path, name: str, written: list[str]) -> Iterator[Statement]:
         source = re.sub(r"\A\s*%%(?!(time|timeit|capture|prun)\b)(?s:.*)", "", source)
         place = f"cell {i} of {path.name}"
         linecache.cache[place] = (len(source), None, source.splitlines(), place)  # for tracebacks
-        is_of_class = re.search(rf"^class {re.escape(name)}\b", source, re.M)
+        is_of_class = re.search(rf"^class ({_any_of(names)})\b", source, re.M)
         try:
             nodes = _parsed(source, place)
             broken = None if is_of_class else broken
@@ -368,15 +431,15 @@ def _cells(path: Path, name: str, written: list[str]) -> Iterator[Statement]:
         raise broken
 
 
-def needed_for(name: str, statements: Sequence[Statement]) -> list[Statement]:
-    r"""The statements that define a name and everything it needs, in order.
+def needed_for(names: Iterable[str], statements: Sequence[Statement]) -> list[Statement]:
+    r"""The statements that define some names and everything they need, in order.
 
     >>> text = "import math; x = input(); tape = []; Value = [tape]; x.y = 1"
-    >>> needed = needed_for("Value", [("", node) for node in ast.parse(text).body])
+    >>> needed = needed_for(["Value"], [("", node) for node in ast.parse(text).body])
     >>> [ast.unparse(node) for _, node in needed]
     ['tape = []', 'Value = [tape]']
     """
-    names, kept, count = {name, "*"}, dict[int, Statement](), -1
+    names, kept, count = {*names, "*"}, dict[int, Statement](), -1
     while len(kept) > count:
         count = len(kept)
         for i, statement in enumerate(statements):

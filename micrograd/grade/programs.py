@@ -23,7 +23,9 @@ from micrograd.engine import Value
 from micrograd.grade.graded_class import GradedClass, Observed
 from micrograd.texts import commented, said, texts_of
 
-ROWS = tomllib.loads((resources.files(__package__) / "rules.toml").read_text("utf-8"))["rule"]
+_TABLES = tomllib.loads((resources.files(__package__) / "rules.toml").read_text("utf-8"))
+ENGINE, NETWORK = _TABLES["rule"], _TABLES["network"]  # rules of a Value, and of --network
+ROWS = ENGINE | NETWORK
 
 
 def rules(language: str | None = None) -> dict[str, tuple[str, str]]:
@@ -32,7 +34,7 @@ def rules(language: str | None = None) -> dict[str, tuple[str, str]]:
     return {x: (texts[f"{x}.what"], texts[f"{x}.how"]) for x in ROWS}
 
 
-RULES = rules("en")
+RULES = {name: told for name, told in rules("en").items() if name in ENGINE}
 
 
 STATUSES = ("passed", "failed", "noted", "not there yet", "to do", "not run")
@@ -49,7 +51,7 @@ class Check:
         status: 'passed', 'failed', 'noted' (a limit, not a mistake), 'not there yet' (the class
             lacks the operation), 'to do' (the same in a file made by `micrograd start`, whose tasks
             name it) or 'not run' (the process ended before this check, or there is no backward()).
-        mistake: a key of RULES, '' if the check passed.
+        mistake: a rule of rules.toml, '' if the check passed.
         expected, found: both in words and numbers, '' if the check passed.
         place: the method and line in which an error was raised.
         composed: whether the class computes this operation from several other operations.
@@ -118,9 +120,10 @@ class Check:
         rows = (said("report", "expected"), self.expected), (said("report", "found"), self.found_at)
         width = 2 + max(len(word) for word, _ in rows)
         found = "".join(f"\n    {word:{width}}{what}" for word, what in rows)
-        numbers = f"\n    {self.program}{found}"
+        is_long = self.operation in OF_NETWORK  # with loops, which stand on lines of their own
+        program = self.program.replace("; ", "\n    ") if is_long else self.program
         fix = "\n" + said("report", "fix", fix=self.fix)
-        return self.rule + numbers * (hints >= 2) + fix * (hints >= 3)
+        return self.rule + f"\n    {program}{found}" * (hints >= 2) + fix * (hints >= 3)
 
     @property
     def found_at(self) -> str:
@@ -176,17 +179,21 @@ class Row:
         return Check(self.operation, self.aspect, self.programs[0], status, **found)
 
 
-def plan() -> Iterator[Row]:
-    """All checks in order: each comes after the checks it depends on.
+def plan(network: bool = False) -> Iterator[Row]:
+    """All checks of a Value, or of a network, in order: each after the checks it depends on.
 
     Rules are checked in the order of rules.toml, the operations at the rules that they show first.
     """
+    if network:
+        for rule, row in NETWORK.items():
+            yield from (Row(x, y, rule, (program,)) for x, y, program in row.get("shown_by", ()))
+        return
     operations = {
         "value": _expressions(CORE, "value", "gradient"),  # all the rest needs them
         "chain": _expressions(CORE, "chain rule", "adding up"),
         "wrap": _expressions(CORE_BESIDE_NUMBERS | OTHERS | OTHERS_BESIDE_NUMBERS, *ASPECTS),
     }
-    for rule, row in ROWS.items():
+    for rule, row in ENGINE.items():
         yield from operations.get(rule, ())
         if rule != "depth" or sys.platform != "emscripten":  # the stack of a browser is small
             for operation, aspect, program in row.get("shown_by", ()):
@@ -252,14 +259,16 @@ def methods_in(program: str) -> set[str]:
 # ---- 4. The tasks of `micrograd start`
 
 WIDEST = 100  # columns of a line
-TASKS = 8  # as in skeleton.txt; the last one has these operations
+TASKS = 12  # as in my_engine.txt, whose eighth task has these operations, and in my_nn.txt
+OF_NETWORK = {"Neuron": 9, "Layer": 10, "MLP": 11, "zero_grad()": 11, "loss()": 12, "train()": 12}
 LAST_TASK = {*[*OTHERS][:7], *OTHERS_BESIDE_NUMBERS}
 
 
-def skeleton(file: str) -> str:
-    """The Python file of that name in which the tasks are to be done, as comments in a class."""
-    text = (resources.files(__package__) / "skeleton.txt").read_text("utf-8")
-    return commented(text.replace("my_engine.py", file), "report", WIDEST)
+def skeleton(file: str, network: bool = False) -> str:
+    """The Python file of that name in which the tasks are to be done, as comments in classes."""
+    name = "my_nn" if network else "my_engine"
+    text = (resources.files(__package__) / f"{name}.txt").read_text("utf-8")
+    return commented(text.replace(f"{name}.py", file), "report", WIDEST)
 
 
 def task_of(x: Check | Row) -> int:
@@ -268,6 +277,8 @@ def task_of(x: Check | Row) -> int:
     >>> task_of(Check("a * b", "value", "c = a * b"))
     3
     """
+    if x.operation in OF_NETWORK:
+        return OF_NETWORK[x.operation]
     if x.operation in CORE and x.aspect == "value":
         return 2 + [*CORE].index(x.operation)
     first = {"number and gradient of a new one": 1, "of a single node": 4}

@@ -9,18 +9,23 @@ from micrograd.grade.programs import Check
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds the option."""
+    """Adds the options."""
+    group = parser.getgroup("micrograd")
     about = "also check the Value class in this file, operation by operation"
-    parser.getgroup("micrograd").addoption("--micrograd", metavar="FILE", help=about)
+    group.addoption("--micrograd", metavar="FILE", help=about)
+    about = "also check Neuron, Layer, MLP, a loss and a training function in this file"
+    group.addoption("--micrograd-network", metavar="FILE", help=about)
 
 
 def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
     """Adds a test for each check."""
-    if path := session.config.getoption("--micrograd"):
+    for option in ("--micrograd", "--micrograd-network"):
+        if not (path := session.config.getoption(option)):
+            continue
         try:
-            checks = grade_file(path).checks
+            checks = grade_file(path, network=option.endswith("network")).checks
         except (OSError, ValueError) as error:
-            raise pytest.UsageError(f"--micrograd {path}: {error}") from None
+            raise pytest.UsageError(f"{option} {path}: {error}") from None
         for check in checks:
             item = Graded.from_parent(session, name=check.name, nodeid=f"{path}::{check.name}")
             item.check = check

@@ -23,8 +23,9 @@ from html import escape
 from typing import Any
 
 from micrograd.grade.checking import grouped
-from micrograd.grade.points import POINTS, earned, meaning, shown
-from micrograd.grade.programs import OURS, STATUSES, TASKS, Check, task_of
+from micrograd.grade.network import ours_in
+from micrograd.grade.points import NETWORK_POINTS, POINTS, earned, meaning, shown
+from micrograd.grade.programs import OF_NETWORK, OURS, STATUSES, TASKS, Check, task_of
 from micrograd.pages.page import html_page
 from micrograd.texts import said, spoken, wrap
 
@@ -112,6 +113,7 @@ class Report:
         if not (to_do := self._with("to do")):
             return ""
         done, task = self._task - 1, min(map(task_of, to_do))
+        done *= self._task != min(OF_NETWORK.values())  # the first task of its own file
         then = "next.mistake" if self.mistakes else "next"
         then = _said(then, n=task, task=_said(f"task.{task}"))
         text = _said(f"done.{min(done, 3)}", n=done, next=then)
@@ -126,12 +128,13 @@ class Report:
     def _task(self) -> int:
         """The first task that is not done."""
         done = "passed", "noted"
-        return min(task_of(x) or TASKS for x in self.checks if x.status not in done)
+        left = (task_of(x) for x in self.checks if x.status not in done)
+        return min(filter(None, left), default=TASKS)
 
     def _with(self, status: str) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if check.status == status)
 
-    def to_dict(self, table: Mapping[str, float] = POINTS) -> dict[str, Any]:
+    def to_dict(self, table: Mapping[str, float] | None = None) -> dict[str, Any]:
         """The report as plain dicts, lists, strings, numbers and bools, for other programs.
 
         `mistakes` holds the names of the failed checks, grouped by probable cause.
@@ -139,6 +142,7 @@ class Report:
         >>> Report("mine", ()).to_dict({"value": 20})["points"]
         0.0
         """
+        table = self.table if table is None else table
         names = ("student", "name", "seconds", "passed", "exit_code", "progress")
         checks = [{"name": x.name, "rule": x.rule, "fix": x.fix} | asdict(x) for x in self.checks]
         return {name: getattr(self, name) for name in names} | {
@@ -147,13 +151,18 @@ class Report:
             "mistakes": [[check.name for check in group] for group in self.mistakes],
         }  # fmt: skip
 
-    def json(self, table: Mapping[str, float] = POINTS) -> str:
+    def json(self, table: Mapping[str, float] | None = None) -> str:
         """The record of `to_dict` as JSON text."""
         return json.dumps(self.to_dict(table), indent=2)
 
-    def points(self, table: Mapping[str, float] = POINTS) -> float:
+    def points(self, table: Mapping[str, float] | None = None) -> float:
         """The points that the checks earn; 100 by default if all pass. See `points.py`."""
-        return math.fsum(earned(self.checks, table).values())
+        return math.fsum(earned(self.checks, self.table if table is None else table).values())
+
+    @property
+    def table(self) -> Mapping[str, float]:
+        """The default points: those for a Value, or those for a network."""
+        return NETWORK_POINTS if any(x.operation == "MLP" for x in self.checks) else POINTS
 
     @spoken
     def text(self, hints: int = 3) -> str:
@@ -167,7 +176,8 @@ class Report:
         count = Counter(check.status for check in self.checks)
         told = STATUSES[:2] if self.progress else STATUSES
         known = ", ".join(f"{count[x]} {_status(x)}" for x in told if count[x])
-        task = [_said("task.of", n=self._task, all=TASKS)] if self.progress else []
+        last = max(map(task_of, self.checks), default=0)
+        task = [_said("task.of", n=self._task, all=last)] if self.progress else []
         parts = [f"{self.name}: {'; '.join([*task, known])}"]
         if hints >= 2 and self.exit_code < 2 and not self.progress:
             parts.append(self._table())
@@ -199,6 +209,11 @@ class Report:
         if self.exit_code == 2:
             return _said("verdict.not")
         if self.passed:
+            classes = ("Neuron", "Layer", "MLP")
+            absent = [x.operation for x in self._with("not there yet") if x.operation in classes]
+            if absent:
+                names = ", ".join(dict.fromkeys(absent))
+                return _said("verdict.right.absent", n=count["passed"], names=names)
             return _said("verdict.right", n=count["passed"])
         key = ".ended" * bool(count["not run"]) if self.mistakes else ".begun"
         counts = {"n": len(self.mistakes), "failed": count["failed"], "ended": count["not run"]}
@@ -215,7 +230,7 @@ class Report:
 
     @spoken
     def _repr_html_(self) -> str:
-        return "".join(sections(self, POINTS))
+        return "".join(sections(self, self.table))
 
 
 def _status(status: str) -> str:
@@ -312,7 +327,10 @@ def svg_of(check: Check) -> str:
     found: dict[str, dict[str, str]] = {}
     for name, attribute, number in re.findall(r"\b(\w+)\.(data|grad) = (-?[\w.+-]+)", check.found):
         found.setdefault(name, {})[attribute] = number
-    picture = None if check.aspect == "deep chain" else drawing(check.program, found)
+    if check.operation in OF_NETWORK:
+        picture = drawing_of_network(check)
+    else:
+        picture = None if check.aspect == "deep chain" else drawing(check.program, found)
     if picture is None:
         return ""
     picture.graph_attr["label"] = ""  # no caption: the report is beside it
@@ -337,3 +355,16 @@ def drawing(program: str, found: Mapping[str, Mapping[str, object]]) -> Any:
     used = {v for value in made.values() for v in value._prev}
     roots = [value for value in made.values() if value not in used]
     return draw_dot(roots, names=made, highlight=beside)
+
+
+def drawing_of_network(check: Check) -> Any:
+    """The graph of a network's outputs y, None if the check is not about them; as in `drawing`."""
+    from micrograd.draw import draw_dot
+
+    made = ours_in(check)
+    if "y" not in made or "y" not in check.found:
+        return None
+    outputs = made["y"] if isinstance(made["y"], list) else [made["y"]]
+    numbers = re.findall(r"-?\d[\w.+-]*", check.found)
+    found = {y: {"data": x} for y, x in zip(outputs, numbers, strict=False)}
+    return draw_dot(outputs, names=made, highlight=found)

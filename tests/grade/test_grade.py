@@ -20,7 +20,7 @@ from micrograd.grade import RULES, Report, grade, grade_file
 from micrograd.grade.checking import checks_of
 from micrograd.grade.gradebooks import csv_text
 from micrograd.grade.points import POINTS
-from micrograd.grade.programs import OURS, plan
+from micrograd.grade.programs import ENGINE, OURS, plan
 from micrograd.grade.report import class_page, student_page
 
 SECONDS = 60.0  # enough for any machine: nothing here needs as much
@@ -94,7 +94,7 @@ def test_the_lectures_value_needs_no_reflected_difference_and_quotient():
 # ---- what is wrong
 
 
-@pytest.mark.parametrize("wrong", thinned(MISTAKES, 30), ids=str)
+@pytest.mark.parametrize("wrong", thinned(MISTAKES, 30), ids=lambda x: x.name)
 def test_the_mistake_is_named_and_no_other(wrong):
     report = report_on(wrong)
     assert not report.passed
@@ -105,7 +105,9 @@ def test_the_mistake_is_named_and_no_other(wrong):
 
 def test_the_catalogue_breaks_every_rule_but_those_that_need_a_file():
     rules = {wrong.rule for wrong in MISTAKES} | {rule for _, rule, _ in FILES.values()}
-    assert rules | {"memory", "twice", "depth", "unchecked"} | {x[0] for x in TYPICAL} == set(RULES)
+    assert rules | {"memory", "twice", "depth", "unchecked", "arrays"} | {
+        x[0] for x in TYPICAL
+    } == {*ENGINE}
     assert len({wrong.name for wrong in MISTAKES}) == len(MISTAKES) >= 12
 
 
@@ -287,7 +289,6 @@ TYPICAL = [  # the rule, a part of the fix, and the edits
     ("unary", "def __neg__(self)", [("    def __neg__", "    def minus")]),
     ("without", "leave out the parameters", [("def tanh(self)", "def tanh(self, x)")]),
     ("unpacked", "in a tuple", [("tuple(_children)", "set(_children)"), TIMES_OF_PREV]),
-    ("arrays", "an array without dimensions", [("= data", "= np.array([data])"), NUMPY]),
     ("spelling", "two underscores on each side", [("__truediv__", "__truedive__")]),
     ("spelling", "two underscores on each side", [("__init__", "__inti__")]),
     ("spelling", "two underscores on each side", [("__rmul__", "___rmul__")]),
@@ -320,6 +321,23 @@ def test_what_a_value_raises_ends_no_grading(tmp_path):
         text = f"{source}{odd}{way}\n        return self.number\n"
         report = grade_file(write(tmp_path, text), SECONDS)
         assert {check.status for check in report.checks} == {"passed", "noted", "not there yet"}
+
+
+ARRAYS = ["np.array(data, float)", "np.atleast_2d(np.array(data, float))", "data.astype(float)"]
+
+
+@pytest.mark.parametrize("data", thinned(ARRAYS, 3))
+def test_the_single_numbers_of_an_engine_of_arrays_are_checked(data):
+    arrays = edited(NUMPY, ("self.data = data", f"self.data = {data}"), ("math.", "np."),
+                    ("self.grad = 0.0", "self.grad = np.zeros(self.data.shape)"),
+                    ("max(0.0, self.data)", "np.maximum(0.0, self.data)"),
+                    ("self * -1", "self * np.array(-1.0)"),
+                    ("self.grad = 1.0", "self.grad = np.ones(self.data.shape)"))  # fmt: skip
+    report = grade(class_of(arrays))
+    assert report.passed, report
+    assert "arrays" in {note.mistake for note in report.notes}
+    report = grade(class_of(arrays.replace("2) * out.grad", "2)")))
+    assert [group[0].mistake for group in report.mistakes] == ["chain"]
 
 
 def test_what_was_not_checked_is_told():
