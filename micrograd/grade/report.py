@@ -113,7 +113,8 @@ class Report:
         if not (to_do := self._with("to do")):
             return ""
         done, task = self._task - 1, min(map(task_of, to_do))
-        done *= self._task != min(OF_NETWORK.values())  # the first task of its own file
+        if self.mistakes and self._task == min(OF_NETWORK.values()):
+            done = 0  # the engine below a network that is not begun is not right
         then = "next.mistake" if self.mistakes else "next"
         then = _said(then, n=task, task=_said(f"task.{task}"))
         text = _said(f"done.{min(done, 3)}", n=done, next=then)

@@ -115,7 +115,7 @@ def test_what_is_not_there_is_said_and_the_rest_is_checked():
     plain = report_on(FIRST_HALF + NET[: NET.index("def mse")])
     assert plain.passed, plain
     first = report_on(RIGHT + NET[: NET.index("class Layer")])
-    assert first.verdict.endswith("not there yet: Layer, MLP).")
+    assert first.verdict.endswith("not there yet: Layer, MLP.")
 
 
 # ---- wrong networks
