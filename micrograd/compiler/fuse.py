@@ -135,9 +135,9 @@ class _Fusion:
         # A uniform part of a unit in lanes stays separate, so that it runs only once.
         return self.uses[part] == 1 and self.lanes[part] == self.lanes[whole]
 
-    def alike(self, operands: Sequence[int]) -> tuple[int, ...]:
+    def alike(self, operands: Sequence[int], in_lanes: bool = False) -> tuple[int, ...]:
         """The operands; if any of them is in lanes, the uniform ones are copied there."""
-        if not any(self.lanes[i] for i in operands):
+        if not (in_lanes or any(self.lanes[i] for i in operands)):
             return tuple(operands)
         return tuple(
             i if self.lanes[i] else self.part(Unit("copy", ((i,),)), True) for i in operands
@@ -256,7 +256,9 @@ class _Fusion:
         self.absorbed.update(place for place, _ in tree.terms)
         # An index may point past the entries that have a gradient, for example at constants.
         length = max(max(self.tables[index]) for index in indices)
-        operands = self.alike(indices), self.alike(contributions), tuple(positions)
+        # In lanes, because a mean leaves out what is beyond the last example there.
+        in_lanes = self.lanes[whole]
+        operands = self.alike(indices), self.alike(contributions, in_lanes), tuple(positions)
         return Unit("scatter", operands, length=length)
 
 

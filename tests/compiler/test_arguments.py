@@ -175,5 +175,13 @@ def test_a_table_of_parameters():
     batch = compile(lambda i, y: (take(table, i).sum() - y) ** 2)(x, y)
     batch.backward()
     found, table.grad = table.grad, 0
+    for n in (3, 11):  # the gradient is how often an entry was taken
+        batch = compile(lambda i, j: take(table[:, 0], i) + take(table[:, 0], 5 - j))(
+            x[:n] % 5, x[:n] % 6
+        )
+        batch.backward()
+        counts = np.bincount(x[:n] % 5, minlength=50) + np.bincount(5 - x[:n] % 6, minlength=50)
+        assert_close(table.grad[:, 0], counts / n)
+        table.grad = 0
     (sum((table[i].sum() - t) ** 2 for i, t in zip(x, y, strict=True)) / 200).backward()
     assert_close(found, table.grad)
