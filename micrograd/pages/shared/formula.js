@@ -11,14 +11,12 @@ const LOWERED = "₀₁₂₃₄₅₆₇₈₉";
 const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 const LONGEST = 12; // letters of a formula that serves as a name
 
-// A name in mathematics: x1 and w[0] have subscripts, and cell 8[1] has one.
+// A name in mathematics: x1, x₁, logits[0] and W[0][2] have subscripts.
 function nameInMath(text) {
-  const call = /^(.*\S) (\d+)((?:\[\d+\])*)$/u.exec(text);
-  if (call) return [{name: call[1]}, {sub: call[2]}, ...(call[3] ? [{name: call[3]}] : [])];
-  const found = /^(\p{L}{1,2})(?:_?(\d{1,3})|\[(\d+)\]|([₀-₉]+))$/u.exec(text);
-  if (!found) return [{name: text}];
-  const digits = found[2] ?? found[3] ?? [...found[4]].map(digit => LOWERED.indexOf(digit)).join("");
-  return [{name: found[1]}, {sub: digits}];
+  const [, letter, digits, array, indices = ""] =
+    /^(\p{L}{1,2})_?(\d{1,3}|[₀-₉]+)$|^(.*[^\]])((?:\[\d+\])+)$/u.exec(text) ?? [];
+  const sub = digits?.normalize("NFKC") ?? indices.slice(1, -1).replaceAll("][", ",");
+  return sub ? [{name: letter ?? array}, {sub}] : [{name: text}];
 }
 
 // The names of all nodes: {name(i), inMath(i, rank), isFormula(i)}, as a text, as pieces, and whether it
