@@ -12,11 +12,12 @@ import {asText, isTold, localRule, sumOf, whatFor, whatIsLocal, whyBackwards, wh
 const PHASES = JSON.parse("{{phase.*}}");
 
 export function showNow(moment) {
-  const {at, step, hidden, sentence} = moment;
+  const {at, step, hidden, lesson, sentence} = moment;
   const {steps} = page.model;
   document.body.classList.toggle("backward", at >= steps.seedAt);
-  $("phase").textContent = PHASES[step.phase === "seed" ? "backward" : step.phase];
-  withButtons($("sentenceNow"), sentence);
+  $("phase").dataset.word = at < steps.seedAt ? "forward" : "backward";
+  $("phase").textContent = lesson ? "{{button.step}}" : PHASES[step.phase === "seed" ? "backward" : step.phase];
+  withButtons($("sentenceNow"), lesson ? "" : sentence);
   showEquation(moment);
   showChains(moment);
   if (!page.transport.isPlaying()) $("spoken").textContent = hidden.size ? sentence : asText(page.model, at, moment);
@@ -52,7 +53,7 @@ function showEquation({equation, hidden}) {
 }
 
 // The chain rule for each operand: three numbers in their colours, each above what it is called.
-function showChains({step, chains, state, hidden}) {
+function showChains({step, chains, state, hidden, lesson}) {
   const {model} = page;
   const {root} = model.graph;
   $("chains").replaceChildren();
@@ -89,7 +90,7 @@ function showChains({step, chains, state, hidden}) {
     if (afterSeed === 1) note(whatIsLocal(model, first));
     if (afterSeed === 2) note(whyMultiplied(model, first));
   }
-  if (step.phase === "end" && !page.lesson) {
+  if (step.phase === "end" && !lesson) {
     note("{{why.added}}");
     note(whatFor(model));
   }
