@@ -584,6 +584,33 @@ def test_a_table_shows_all_weights_with_their_moments(ready, opened):
         assert "the bias of L1.n7" in page.text_content("#details")
 
 
+def test_the_health_of_layers_is_that_of_the_engine(tmp_path, opened):
+    model = mlp(2, [3, 1], activation="tanh")
+    with opened(saved(playground(model, X, Y), tmp_path)) as page:
+        page.get_by_role("button", name="health of layers").click()
+        drawn(page)
+        assert page.locator("#details svg").count() == 5  # a linear layer has no outputs
+        page.click("#one-step")
+        drawn(page)
+        first, last = page.evaluate("experiment.health")
+        assert page.inner_text("#details tr:nth-child(2) td:last-child").startswith("−")
+        after = page.evaluate("page.numbers()")
+    before = np.array([p.data for p in model.parameters()])
+    step = after - before
+    for layer, part in ((first, slice(0, 9)), (last, slice(9, None))):
+        size = np.linalg.norm(step[part]) / np.linalg.norm(before[part])
+        assert layer["ratios"] == [None, pytest.approx(size, rel=1e-12)]
+    for p, number in zip(model.parameters(), after, strict=True):
+        p.data = number
+    outputs = [neuron(x).item() for x in X for neuron in model.layers[0].neurons]
+    assert first["outputs"] == pytest.approx(outputs, rel=1e-12)
+    losses = [binary_cross_entropy_with_logits(model(x), k) for x, k in zip(X, Y, strict=True)]
+    model.zero_grad()
+    (sum(losses) / len(X)).backward()
+    gradients = [p.grad for p in model.parameters()]
+    assert first["gradients"] + last["gradients"] == pytest.approx(gradients, rel=1e-12, abs=1e-15)
+
+
 def test_points_are_added_moved_and_deleted_by_hand(ready, opened):
     with opened(ready, has_touch=True) as page:
         examples = "page.state().examples"
