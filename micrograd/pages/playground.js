@@ -136,7 +136,8 @@ Object.assign(panels, {draw, controls: showNamed});
 // ---- Keys: left and right step everywhere except in text fields, space plays, Escape closes
 
 const close = () => choose({});
-const isOpened = ({target}) => $("arithmetic").contains(target);
+// once a neuron was pressed, its arithmetic, too, has the arrows
+const isOpened = ({target}) => !$("arithmetic").hidden && target.closest("#arithmetic, .neuron");
 const back = event => (isOpened(event) ? stepOpened(-1) : undo());
 const forward = event => (isOpened(event) ? stepOpened(1) : oneStep());
 // Up and down: the learning rate to the next of 0.1, 0.2, 0.3, ..., a weight by a tenth.
