@@ -11,11 +11,16 @@ const LOWERED = "₀₁₂₃₄₅₆₇₈₉";
 const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 const LONGEST = 12; // letters of a formula that serves as a name
 
-// A name in mathematics: x1, x₁, logits[0] and W[0][2] have subscripts.
+// A name in mathematics: x1, logits[0], W[0][2] and sum₂ have subscripts.
 function nameInMath(text) {
-  const [, letter, digits, array, indices = ""] =
-    /^(\p{L}{1,2})_?(\d{1,3}|[₀-₉]+)$|^(.*[^\]])((?:\[\d+\])+)$/u.exec(text) ?? [];
-  const sub = digits?.normalize("NFKC") ?? indices.slice(1, -1).replaceAll("][", ",");
+  const [, letter, digits, array, index = ""] =
+    /^(\p{L}{1,2})_?(\d{1,3})$|^(.+?)((?:\[\d+\])+|[₀-₉][₀-₉,]*)$/u.exec(text) ?? [];
+  const sub =
+    digits ??
+    index
+      .replace(/^\[|\]$/g, "")
+      .replaceAll("][", ",")
+      .normalize("NFKC");
   return sub ? [{name: letter ?? array}, {sub}] : [{name: text}];
 }
 

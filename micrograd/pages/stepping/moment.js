@@ -7,17 +7,19 @@ import {number} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
 import {withButtons} from "./meaning.js";
 import {page} from "./state.js";
+import {toldNudge} from "./trying.js";
 import {asText, isTold, localRule, sumOf, whatFor, whatIsLocal, whyBackwards, whyMultiplied} from "./words.js";
 
 const PHASES = JSON.parse("{{phase.*}}");
 
 export function showNow(moment) {
-  const {at, step, hidden, lesson, sentence} = moment;
+  const {at, step, hidden, lesson, nudge, sentence} = moment;
   const {steps} = page.model;
   document.body.classList.toggle("backward", at >= steps.seedAt);
   $("phase").dataset.word = at < steps.seedAt ? "forward" : "backward";
   $("phase").textContent = lesson ? "{{button.step}}" : PHASES[step.phase === "seed" ? "backward" : step.phase];
-  withButtons($("sentenceNow"), lesson ? "" : sentence);
+  const isNudged = nudge && document.body.classList.contains("presenting"); // else it is said beside the curve
+  withButtons($("sentenceNow"), isNudged ? toldNudge(moment) : lesson ? "" : sentence);
   showEquation(moment);
   showChains(moment);
   if (!page.transport.isPlaying()) $("spoken").textContent = hidden.size ? sentence : asText(page.model, at, moment);

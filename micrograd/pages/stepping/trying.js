@@ -115,19 +115,21 @@ export function nudgeAt(state, isComplete) {
   return {to, predicted: isComplete ? state.g[picked] * delta : NaN, actual};
 }
 
-export function showNudge({state, isComplete, nudge}) {
-  const {model, picked, delta} = page;
+export function showNudge(moment) {
   press("nudge", page.nudging);
-  $("nudged").hidden = !nudge;
-  if (!nudge) return;
-  const {predicted, actual} = nudge;
+  $("nudged").hidden = !moment.nudge;
+  if (moment.nudge) $("nudged").replaceChildren(make("p", "", toldNudge(moment)));
+}
+
+export function toldNudge({state, isComplete, nudge: {predicted, actual}}) {
+  const {model, picked, delta} = page;
   const verdict = number(predicted) === number(actual) ? "{{nudge.does}}" : "{{nudge.nearly}}";
   const says = isComplete ? `{{nudge.says}} ${verdict}` : "{{nudge.unknown}}";
   const [leaf, result] = [picked, model.graph.root].map(model.name);
   const [value, gradient] = [model.numbers.get(picked), state.g[picked]].map(number);
   const moves = {move: signed(delta), size: inFormula(delta), predicted: signed(predicted), actual: signed(actual)};
   const values = {leaf, value, result, gradient, ...moves, gap: number(Math.abs(actual - predicted))};
-  $("nudged").replaceChildren(make("p", "", filled(`${says} {{nudge.only}}`, values)));
+  return filled(`${says} {{nudge.only}}`, values);
 }
 
 // ---- One step down the gradient
