@@ -18,7 +18,8 @@ export function showNow(moment) {
   document.body.classList.toggle("backward", at >= steps.seedAt);
   $("phase").dataset.word = at < steps.seedAt ? "forward" : "backward";
   $("phase").textContent = lesson ? "{{button.step}}" : PHASES[step.phase === "seed" ? "backward" : step.phase];
-  const isNudged = nudge && document.body.classList.contains("presenting"); // else it is said beside the curve
+  // on a slide, a nudge is told here, and not beside the curve
+  const isNudged = nudge && step.phase === "end" && document.body.classList.contains("presenting");
   withButtons($("sentenceNow"), isNudged ? toldNudge(moment) : lesson ? "" : sentence);
   showEquation(moment);
   showChains(moment);
