@@ -152,6 +152,14 @@ listenToKeys({ArrowRight: forward, ArrowLeft: back, " ": train, Escape: close}, 
   target.dispatchEvent(new Event("change"));
 });
 
+// Once One step was pressed, a presenter's remote presses it again.
+function stepOn(event) {
+  const action = {PageDown: oneStep, PageUp: undo}[event.key];
+  if (action) event.preventDefault();
+  action?.();
+}
+listen({"one-step": stepOn}, "keydown");
+
 // ---- Start
 
 readTheme(false);

@@ -321,6 +321,10 @@ def test_buttons_and_keys_train_and_undo(ready, opened):
         page.keyboard.press("ArrowRight")
         drawn(page)
         assert "step 2 ·" in page.text_content("#figures")
+        for key, step in (("PageDown", 3), ("PageUp", 2)):  # as a presenter's remote does
+            page.keyboard.press(key)
+            drawn(page)
+            assert f"step {step} ·" in page.text_content("#figures")
         page.focus("#noise")
         page.keyboard.press("ArrowLeft")  # steps back and does not turn the slider
         drawn(page)
@@ -511,10 +515,10 @@ def test_a_neuron_steps_through_its_operations_and_its_weights_can_be_turned(tmp
         spoken = "[...document.querySelectorAll('#opened-graph .card')].map(c => c.ariaLabel)"
         assert cards.count() == 11
         assert all(text.endswith("grad ·") for text in page.evaluate(spoken))
-        page.focus("#opened-forward")
-        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowRight")  # from the neuron that was pressed
         drawn(page)
         assert page.text_content("#opened-count") == "1 of 14"
+        assert page.locator("#opened-graph .name").all_text_contents().count("w₁x₁") == 1
         assert " × " in page.text_content("#opened-said")
         assert "step 0 ·" in page.text_content("#figures")  # the network did not train
         page.click("#opened-all")

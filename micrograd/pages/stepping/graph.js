@@ -104,10 +104,15 @@ function pictureAt({at, state, chains, hidden, nudge, lesson}) {
   return {...picture, duration: (PACE / +$("speed").value) * (picture.backward ? 0.8 : 0.45)};
 }
 
-const part = (kind, text) => [kind, text];
 const badge = ({predicted, actual}) => [
-  [part("plain", "{{nudge.grad}} "), part("gradient", signed(predicted))],
-  [part("plain", "{{nudge.moved}} "), part("plain", signed(actual))],
+  [
+    ["plain", "{{nudge.grad}} "],
+    ["gradient", signed(predicted)],
+  ], // what the gradient said
+  [
+    ["plain", "{{nudge.moved}} "],
+    ["plain", signed(actual)],
+  ],
 ];
 
 // ---- Its room

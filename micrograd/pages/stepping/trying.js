@@ -166,7 +166,7 @@ function oneStep() {
   const lesson = {d, before, after, count: moves.length, rows: moves.slice(0, 6)};
   Object.assign(page, {nudging: false, lesson, descent: [...(descent.length ? descent : [before]), after]});
   page.transport.goTo(model.steps.count - 1);
-  $("said").scrollIntoView({block: "nearest"});
+  for (const id of ["said", "phase"]) $(id).scrollIntoView({block: "nearest"}); // its beginning, if it is long
 }
 
 // What the next step will do with the chosen leaf, and what the last one did.
