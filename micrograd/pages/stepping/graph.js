@@ -141,6 +141,8 @@ function resize() {
   const needed = isPresenting() ? room : stage.needs(k).height + 26; // room for notes below the cards
   stage.svg.style.height = `${Math.round(Math.max(210, Math.min(room, needed)))}px`;
   stage.fit(mostZoom());
+  const covered = getComputedStyle($("picture")).position === "sticky" ? $("picture").offsetHeight : 0; // on a phone
+  document.documentElement.style.scrollPaddingTop = `${covered}px`;
   const focus = stage.picture?.focus ?? [];
   if (!stage.fits()) stage.lookAt(focus.length ? focus : [stage.cards.keys().next().value]);
 }
