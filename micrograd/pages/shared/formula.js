@@ -88,8 +88,11 @@ function rankedFormula(graph, i, {stop, called, most = 24}) {
     } while (isSum(j) && !stop(j));
     const pieces = [...operand(j, 0, deep)]; // a copy: the formula of a name is kept
     const op = k => graph.nodes[k][0];
-    if (found.length > 5 && found.every(k => op(k) >= 0 && op(k) === op(found[0])))
-      return [...pieces, filled(" + … ({{formula.same}})", {n: found.length + 1})];
+    if (found.length > 5 && found.every(k => op(k) >= 0 && op(k) === op(found[0]))) {
+      const isLike = op(j) === op(found[0]); // a bias is not like the products after it
+      if (!isLike) pieces.push(" + ", ...operand(found[0], SUM, deep));
+      return [...pieces, filled(" + … ({{formula.same}})", {n: found.length + Number(isLike)})];
+    }
     for (const [k, term] of found.entries()) {
       if (left <= 0 && found.length - k > 1)
         return [...pieces, filled(" + … ({{formula.more}})", {n: found.length - k})];
