@@ -14,7 +14,7 @@ import {STARTS} from "./learning/experiment.js";
 import {leaveLesson} from "./learning/lessons.js";
 import {asAddress, fromAddress} from "./learning/link.js";
 import {OPTIMIZERS} from "./learning/optimizers.js";
-import {drawPictures, geometry, network} from "./learning/pictures.js";
+import {drawPictures} from "./learning/pictures.js";
 import {say} from "./learning/sentence.js";
 import {addPoint, ask, attention, change, choose, chooseMore, clock, data, experiment} from "./learning/state.js";
 import {isFixed, oneStep, panels, setExamples, settings, showAgain, showTrain, train, undo} from "./learning/state.js";
@@ -185,9 +185,6 @@ explainWords(name => MEANING[name]);
 // For tests and for the console of the browser.
 export const page = {
   numbers: () => [...experiment.training.p],
-  alongStep: shares => experiment.alongStep(shares),
-  geometry,
-  network,
   train: count => {
     for (let i = 0; i < count; i++) oneStep();
     draw();

@@ -375,7 +375,7 @@ def test_the_loss_along_the_last_step_is_that_of_the_engine(tmp_path, opened):
         drawn(page)
         after = page.evaluate("page.numbers()")
         assert page.get_attribute("#slice", "aria-label").endswith(f"{loss_at(after):.3f}")
-        found = page.evaluate("page.alongStep([0, 0.5, 1, 2])")
+        found = page.evaluate("experiment.alongStep([0, 0.5, 1, 2])")
         assert page.evaluate("page.numbers()") == after  # looking changes nothing
         page.click("#undo")
         drawn(page)
@@ -490,8 +490,8 @@ def test_a_point_flows_through_the_network(tmp_path, opened):
     model = mlp(2, [3, 1], activation="tanh")
     with opened(saved(playground(model, X, Y), tmp_path)) as page:
         x, y = page.evaluate(
-            "[page.geometry().across(page.state().examples[4].numbers[0]), "
-            "page.geometry().up(page.state().examples[4].numbers[1])]"
+            "[geometry().across(page.state().examples[4].numbers[0]), "
+            "geometry().up(page.state().examples[4].numbers[1])]"
         )
         page.click("#boundary", position={"x": x, "y": y})
         drawn(page)
@@ -547,7 +547,7 @@ def test_a_weight_shows_its_update_and_is_set_by_hand(tmp_path, opened):
     page_of = playground(model, X, Y, optimizer=optimizer)
     w = model.layers[0].neurons[1].w[0]
     with opened(saved(page_of, tmp_path)) as page:
-        x, y = page.evaluate("page.network.middle(1, 1, 0)")
+        x, y = page.evaluate("network.middle(1, 1, 0)")
         page.click("#network > svg", position={"x": x, "y": y})
         drawn(page)
         assert "L0.n1.w0" in page.text_content("#details")
@@ -626,7 +626,7 @@ def test_points_are_added_moved_and_deleted_by_hand(ready, opened):
         *old, new = page.evaluate(examples)
         assert (old, new["label"]) == (start, 1)
         place = pytest.approx(new["numbers"], abs=0.02)
-        assert page.evaluate("page.geometry().at(60, 20)") == place
+        assert page.evaluate("geometry().at(60, 20)") == place
         box = board.bounding_box()
         page.mouse.move(box["x"] + 60, box["y"] + 20)
         page.mouse.down()
@@ -635,7 +635,7 @@ def test_points_are_added_moved_and_deleted_by_hand(ready, opened):
         drawn(page)
         moved = page.evaluate(examples)[-1]
         place = pytest.approx(moved["numbers"], abs=0.02)
-        assert page.evaluate("page.geometry().at(120, 40)") == place
+        assert page.evaluate("geometry().at(120, 40)") == place
         page.click("#boundary", position={"x": 120, "y": 40})
         drawn(page)
         page.get_by_role("button", name="Delete").click()
