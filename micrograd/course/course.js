@@ -70,7 +70,7 @@ function open(chapter) {
   keep();
   finding = null;
   results.clear();
-  say(missing() || textOf(python.ready ? "ready" : "starting"));
+  say(missing() || (python.ready ? textOf("ready") : "")); // until then the bar says it
   lesson();
   chapters();
   controls();

@@ -30,7 +30,8 @@ function showStep(at) {
   const now = told(page.model, at);
   const hidden = hiddenAt(at, now);
   const isComplete = isKnownAt(at, now.state, hidden);
-  const moment = {at, ...now, hidden, isComplete, nudge: nudgeAt(now.state, isComplete)};
+  const lesson = at === page.model.steps.count - 1 ? page.lesson : null;
+  const moment = {at, ...now, hidden, isComplete, lesson, nudge: nudgeAt(now.state, isComplete)};
   for (const part of parts) part(moment);
 }
 

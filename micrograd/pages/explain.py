@@ -59,8 +59,8 @@ def explain(
     It needs no internet connection, server or installation. The page runs the forward pass again
     from the current leaves; the graph itself does not change. All leaves can be changed, except
     those that lead to a user-defined operation, whose forward pass is not recorded. Large graphs
-    open folded into neurons and layers. "Present" makes a slide of it, which a presenter's remote
-    steps through; on paper the page has the whole graph and all steps.
+    open folded into neurons and layers. "Present" makes a slide of it, on which a presenter's
+    remote steps, and one can nudge and train; on paper the page has the whole graph and all steps.
 
     A site of your own can embed the saved file in an iframe: with the address neuron.html#embed it
     has no title, tools and drawer.

@@ -141,23 +141,14 @@ function stripOf(name, slots, areShares) {
   const cells = own.map((slot, k) => {
     const about = {name: nameOf(slot) || `${name} ${k + 1}`, value: number(numbers[k])};
     const hue = page.hasGradients ? "gradient" : undefined;
-    const cell = cellOf(
-      slot,
-      filled("{{microscope.cell}}", about),
-      k === 0,
-      numbers[k],
-      areLogits ? 1.6 * most : most,
-      hue,
-    ); // paler below letters
+    const range = areLogits ? 1.6 * most : most; // paler below letters
+    const cell = cellOf(slot, filled("{{microscope.cell}}", about), k === 0, numbers[k], range, hue);
     cell.textContent = areLogits ? tokens[k] : "";
     return cell;
   });
-  const scale = make(
-    "span",
-    "faint",
-    filled(areShares ? "{{microscope.scale.share}}" : "{{microscope.scale}}", {most: number(most)}),
-  );
-  return make("div", {class: "strip", role: "group", "aria-label": name}, ...cells, scale);
+  const scale = filled(areShares ? "{{microscope.scale.share}}" : "{{microscope.scale}}", {most: number(most)});
+  const strip = {class: "strip", role: "group", "aria-label": name};
+  return make("div", strip, ...cells, make("span", "faint", scale));
 }
 
 // A small square for a number: a stronger colour is a larger one. Of several, the Tab key reaches one.

@@ -14,7 +14,7 @@ import {STARTS} from "./learning/experiment.js";
 import {leaveLesson} from "./learning/lessons.js";
 import {asAddress, fromAddress} from "./learning/link.js";
 import {OPTIMIZERS} from "./learning/optimizers.js";
-import {drawPictures, geometry, network} from "./learning/pictures.js";
+import {drawPictures} from "./learning/pictures.js";
 import {say} from "./learning/sentence.js";
 import {addPoint, ask, attention, change, choose, chooseMore, clock, data, experiment} from "./learning/state.js";
 import {isFixed, oneStep, panels, setExamples, settings, showAgain, showTrain, train, undo} from "./learning/state.js";
@@ -137,7 +137,8 @@ Object.assign(panels, {draw, controls: showNamed});
 // ---- Keys: left and right step everywhere except in text fields, space plays, Escape closes
 
 const close = () => choose({});
-const isOpened = ({target}) => $("arithmetic").contains(target);
+// once a neuron was pressed, its arithmetic, too, has the arrows
+const isOpened = ({target}) => !$("arithmetic").hidden && target.closest("#arithmetic, .neuron");
 const back = event => (isOpened(event) ? stepOpened(-1) : undo());
 const forward = event => (isOpened(event) ? stepOpened(1) : oneStep());
 // Up and down: the learning rate to the next of 0.1, 0.2, 0.3, ..., a weight by a tenth.
@@ -151,6 +152,14 @@ listenToKeys({ArrowRight: forward, ArrowLeft: back, " ": train, Escape: close}, 
   target.value = Math.round(10 * (+target.value + 0.1 * up)) / 10;
   target.dispatchEvent(new Event("change"));
 });
+
+// Once One step was pressed, a presenter's remote presses it again.
+function stepOn(event) {
+  const action = {PageDown: oneStep, PageUp: undo}[event.key];
+  if (action) event.preventDefault();
+  action?.();
+}
+listen({"one-step": stepOn}, "keydown");
 
 // ---- Start
 
@@ -177,9 +186,6 @@ explainWords(name => MEANING[name]);
 // For tests and for the console of the browser.
 export const page = {
   numbers: () => [...experiment.training.p],
-  alongStep: shares => experiment.alongStep(shares),
-  geometry,
-  network,
   train: count => {
     for (let i = 0; i < count; i++) oneStep();
     draw();

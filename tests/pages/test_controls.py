@@ -199,7 +199,7 @@ TRAINING_NEEDS = (
     "train one-step undo reset seed rate rate-slider batch optimizer loss-name boundary"
 )
 TRAINING = """() => { const {training, curves, examples, chosen, moved, ...state} = page.state();
-  const $ = id => document.getElementById(id), plane = page.geometry();
+  const $ = id => document.getElementById(id), plane = geometry();
   const isSeen = ({numbers: [x, y]}) => plane.isInside(plane.across(x), plane.up(y));
   const {pointed} = attention;
   return {p: [...training.p], steps: training.steps, examples,

@@ -321,6 +321,10 @@ def test_buttons_and_keys_train_and_undo(ready, opened):
         page.keyboard.press("ArrowRight")
         drawn(page)
         assert "step 2 ·" in page.text_content("#figures")
+        for key, step in (("PageDown", 3), ("PageUp", 2)):  # as a presenter's remote does
+            page.keyboard.press(key)
+            drawn(page)
+            assert f"step {step} ·" in page.text_content("#figures")
         page.focus("#noise")
         page.keyboard.press("ArrowLeft")  # steps back and does not turn the slider
         drawn(page)
@@ -371,7 +375,7 @@ def test_the_loss_along_the_last_step_is_that_of_the_engine(tmp_path, opened):
         drawn(page)
         after = page.evaluate("page.numbers()")
         assert page.get_attribute("#slice", "aria-label").endswith(f"{loss_at(after):.3f}")
-        found = page.evaluate("page.alongStep([0, 0.5, 1, 2])")
+        found = page.evaluate("experiment.alongStep([0, 0.5, 1, 2])")
         assert page.evaluate("page.numbers()") == after  # looking changes nothing
         page.click("#undo")
         drawn(page)
@@ -486,8 +490,8 @@ def test_a_point_flows_through_the_network(tmp_path, opened):
     model = mlp(2, [3, 1], activation="tanh")
     with opened(saved(playground(model, X, Y), tmp_path)) as page:
         x, y = page.evaluate(
-            "[page.geometry().across(page.state().examples[4].numbers[0]), "
-            "page.geometry().up(page.state().examples[4].numbers[1])]"
+            "[geometry().across(page.state().examples[4].numbers[0]), "
+            "geometry().up(page.state().examples[4].numbers[1])]"
         )
         page.click("#boundary", position={"x": x, "y": y})
         drawn(page)
@@ -511,10 +515,10 @@ def test_a_neuron_steps_through_its_operations_and_its_weights_can_be_turned(tmp
         spoken = "[...document.querySelectorAll('#opened-graph .card')].map(c => c.ariaLabel)"
         assert cards.count() == 11
         assert all(text.endswith("grad ·") for text in page.evaluate(spoken))
-        page.focus("#opened-forward")
-        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowRight")  # from the neuron that was pressed
         drawn(page)
         assert page.text_content("#opened-count") == "1 of 14"
+        assert page.locator("#opened-graph .name").all_text_contents().count("w₁x₁") == 1
         assert " × " in page.text_content("#opened-said")
         assert "step 0 ·" in page.text_content("#figures")  # the network did not train
         page.click("#opened-all")
@@ -543,7 +547,7 @@ def test_a_weight_shows_its_update_and_is_set_by_hand(tmp_path, opened):
     page_of = playground(model, X, Y, optimizer=optimizer)
     w = model.layers[0].neurons[1].w[0]
     with opened(saved(page_of, tmp_path)) as page:
-        x, y = page.evaluate("page.network.middle(1, 1, 0)")
+        x, y = page.evaluate("network.middle(1, 1, 0)")
         page.click("#network > svg", position={"x": x, "y": y})
         drawn(page)
         assert "L0.n1.w0" in page.text_content("#details")
@@ -584,6 +588,33 @@ def test_a_table_shows_all_weights_with_their_moments(ready, opened):
         assert "the bias of L1.n7" in page.text_content("#details")
 
 
+def test_the_health_of_layers_is_that_of_the_engine(tmp_path, opened):
+    model = mlp(2, [3, 1], activation="tanh")
+    with opened(saved(playground(model, X, Y), tmp_path)) as page:
+        page.get_by_role("button", name="health of layers").click()
+        drawn(page)
+        assert page.locator("#details svg").count() == 5  # a linear layer has no outputs
+        page.click("#one-step")
+        drawn(page)
+        first, last = page.evaluate("experiment.health")
+        assert page.inner_text("#details tr:nth-child(2) td:last-child").startswith("−")
+        after = page.evaluate("page.numbers()")
+    before = np.array([p.data for p in model.parameters()])
+    step = after - before
+    for layer, part in ((first, slice(0, 9)), (last, slice(9, None))):
+        size = np.linalg.norm(step[part]) / np.linalg.norm(before[part])
+        assert layer["ratios"] == [None, pytest.approx(size, rel=1e-12)]
+    for p, number in zip(model.parameters(), after, strict=True):
+        p.data = number
+    outputs = [neuron(x).item() for x in X for neuron in model.layers[0].neurons]
+    assert first["outputs"] == pytest.approx(outputs, rel=1e-12)
+    losses = [binary_cross_entropy_with_logits(model(x), k) for x, k in zip(X, Y, strict=True)]
+    model.zero_grad()
+    (sum(losses) / len(X)).backward()
+    gradients = [p.grad for p in model.parameters()]
+    assert first["gradients"] + last["gradients"] == pytest.approx(gradients, rel=1e-12, abs=1e-15)
+
+
 def test_points_are_added_moved_and_deleted_by_hand(ready, opened):
     with opened(ready, has_touch=True) as page:
         examples = "page.state().examples"
@@ -595,7 +626,7 @@ def test_points_are_added_moved_and_deleted_by_hand(ready, opened):
         *old, new = page.evaluate(examples)
         assert (old, new["label"]) == (start, 1)
         place = pytest.approx(new["numbers"], abs=0.02)
-        assert page.evaluate("page.geometry().at(60, 20)") == place
+        assert page.evaluate("geometry().at(60, 20)") == place
         box = board.bounding_box()
         page.mouse.move(box["x"] + 60, box["y"] + 20)
         page.mouse.down()
@@ -604,7 +635,7 @@ def test_points_are_added_moved_and_deleted_by_hand(ready, opened):
         drawn(page)
         moved = page.evaluate(examples)[-1]
         place = pytest.approx(moved["numbers"], abs=0.02)
-        assert page.evaluate("page.geometry().at(120, 40)") == place
+        assert page.evaluate("geometry().at(120, 40)") == place
         page.click("#boundary", position={"x": 120, "y": 40})
         drawn(page)
         page.get_by_role("button", name="Delete").click()

@@ -3,7 +3,7 @@
 
 import {Stage} from "../shared/cards.js";
 import {$, strong} from "../shared/elements.js";
-import {formulaOf, plain} from "../shared/formula.js";
+import {formulaOf, namesOf, plain} from "../shared/formula.js";
 import {WORDS} from "../shared/glossary.js";
 import {Levels} from "../shared/levels.js";
 import {inFormula, number} from "../shared/numbers.js";
@@ -45,6 +45,7 @@ let shownKey = "", // a text that changes with what is shown
   part,
   view,
   names,
+  formulas, // which of the names are formulas
   kinds,
   shown = -1; // the step on display
 
@@ -73,10 +74,19 @@ function called(neuron, graph) {
 function buildPart(neuron, whole) {
   const {named, kindOf} = called(neuron, whole.graph);
   part = partOf(whole, nodes, neuron);
-  let count = 0;
-  names = nodes.map((node, k) => named.get(node) ?? (part.isLeaf(k) ? number(whole.d[node]) : `v${++count}`));
   kinds = nodes.map((node, k) => kindOf.get(node) ?? (part.isLeaf(k) ? "constant" : "operation"));
-  if (neuron) names.push("{{term.loss}}");
+  const labels = Object.fromEntries(nodes.flatMap((node, k) => (named.has(node) ? [[k, named.get(node)]] : [])));
+  if (neuron) labels[part.root] = "{{term.loss}}";
+  let count = 0;
+  const others = k => (part.isLeaf(k) ? number(whole.d[nodes[k]]) : `{{name.sum}} ${++count}`); // long ones are sums
+  const {name, isFormula} = namesOf(
+    part,
+    labels,
+    kinds.map(kind => kind[0]),
+    others,
+  );
+  names = part.nodes.map((_, k) => name(k));
+  formulas = names.map((_, k) => isFormula(k));
   kinds[part.root] = "result";
   view = new Levels(part).view(new Set());
   stage.draw(view, ({node: k}) => {
@@ -150,7 +160,7 @@ function toldAt({phase, item}, {d, changes}, neuron) {
     const [letters, numbers] = [j => [names[j]], (j, rank) => [(rank ? inFormula : number)(d[j])]].map(called =>
       plain(formulaOf(part, k, {stop: () => true, called})),
     );
-    return [`${names[k]} = ${letters} = ${numbers} = `, result];
+    return [`${formulas[k] ? "" : `${names[k]} = `}${letters} = ${numbers} = `, result];
   }
   const received = changes.filter(({node}) => kinds[node] !== "constant");
   if (!received.length) return [filled("{{opened.none}}", {name: names[k]})];

@@ -3,9 +3,10 @@
 
 import {$, button, make, row, strong} from "../shared/elements.js";
 import {word} from "../shared/glossary.js";
-import {inFormula, number, numberFrom, typed} from "../shared/numbers.js";
+import {inFormula, number, numberFrom, rough, typed} from "../shared/numbers.js";
 import {filled, partsOf} from "../shared/texts.js";
 import {showCurve} from "./curves.js";
+import {histograms, ratioLine} from "./health.js";
 import {OPTIMIZERS} from "./optimizers.js";
 import {pointsOf, tableOf} from "./pasted.js";
 import {hasScript, scriptOf} from "./script.js";
@@ -17,7 +18,7 @@ import {MOST_COLUMNS, answerTo, imageOf} from "./table.js";
 
 const NUDGE = 0.01;
 const SHARES = Array.from({length: 61}, (_, i) => i / 20); // of the last step, and on to three times as far
-const OPENED = ["csv", "script", "slice", "table"]; // by buttons elsewhere
+const OPENED = ["csv", "health", "script", "slice", "table"]; // by buttons elsewhere
 // Words of the field in gaps of sentences, by their names in words.js.
 const TERMS = Object.entries(JSON.parse("{{term.*}}"));
 
@@ -75,13 +76,13 @@ export function drawDetails() {
     {training, trained} = experiment,
     focus = document.activeElement ?? document.body;
   const held = panel.contains(focus) ? focus.getAttribute("aria-label") : null;
-  if (chosen.kind === "table" && clock.isRunning() && ++drawn % 10) return;
+  if (["health", "table"].includes(chosen.kind) && clock.isRunning() && ++drawn % 10) return;
   const shown = chosen.kind === "csv" ? "csv" : chosen.kind ? "" : String(training.p.length);
   const isWide = chosen.kind === "neuron" && experiment.sizes[chosen.neuron.layer - 1] > MOST_INPUTS;
   const detail =
     {slice: sliceDetail, csv: pasteDetail, script: scriptDetail}[chosen.kind] ??
     (isWide && trained.length ? neuronDetail : null) ??
-    (trained.length ? {weight: weightDetail, table: tableDetail}[chosen.kind] : null) ??
+    (trained.length ? {weight: weightDetail, table: tableDetail, health: healthDetail}[chosen.kind] : null) ??
     (chosen.point === undefined ? introduction : pointDetail);
   if (panel.dataset.shown === shown && (detail === pasteDetail || detail === introduction)) return; // somebody reads it
   const parts = detail(chosen);
@@ -107,7 +108,8 @@ function introduction() {
     step("{{how.backward.name}}", "gradient", "{{how.backward}}", {n: experiment.training.p.length}),
     step("{{how.step.name}}", "", "{{how.step}}"),
   ];
-  const press = make("p", "faint", ...partsOf("{{how.press}}", {all, last}));
+  const health = button("{{how.health}}", () => chooseMore({kind: "health", health: true}));
+  const press = make("p", "faint", ...partsOf("{{how.press}}", {all, last, health}));
   return [make("h2", "", "{{how.title}}"), make("ol", "how", ...steps), press];
 }
 
@@ -127,6 +129,32 @@ function tableDetail() {
   const names = ["{{term.weight}}", "data", "{{term.gradient}}", ...memory, "{{weights.next}}"];
   const table = make("table", "", row(names, "th"), ...rows);
   return [head("{{weights.title}}", filled("{{weights.step}}", {optimizer})), make("div", "scroll", table)];
+}
+
+// Of each layer: histograms of its outputs and of its gradients, and how large its steps were.
+function healthDetail() {
+  const layers = experiment.health;
+  const [outputs, gradients] = ["outputs", "gradients"].map(what => histograms(layers.map(layer => layer[what])));
+  const heads = ["{{health.outputs}}", "{{playground.gradients}}", "{{health.steps}}"];
+  const picture = (name, kind, axis, d) => {
+    const frame = {viewBox: "0 0 30 10", preserveAspectRatio: "none", role: "img", "aria-label": name};
+    return d ? make("svg", frame, make("path", {class: "axis", d: axis}), make("path", {class: kind, d})) : "";
+  };
+  const rows = layers.map(({ratios}, k) => {
+    const name = experiment.isFixed ? "" : `L${k}`,
+      [first, second, third] = heads.map(head => `${name} ${head}`);
+    return row([
+      name,
+      picture(first, "data", "M15 0v10", outputs.paths[k]),
+      picture(second, "gradient", "M15 0v10", gradients.paths[k]),
+      picture(third, "line", "M0 5h30", ratioLine(ratios)),
+      ratios.at(-1) ? rough(Math.log10(ratios.at(-1)), 2) : "",
+    ]);
+  });
+  const ends = row(["", ...[outputs, gradients].map(({most}) => `±${rough(most, 2)}`)]); // of the axes
+  const table = make("table", "health", row(["", ...heads, ""], "th"), ...rows, ends);
+  const said = ["{{health.outputs.means}}", "{{health.gradients.means}}", "{{health.steps.means}}"];
+  return [head("{{health.title}}"), table, ...said.map(text => make("p", "faint", text))];
 }
 
 // The loss on the way of the last step, and where it would be had the step been longer.

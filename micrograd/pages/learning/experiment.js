@@ -228,7 +228,7 @@ export class Experiment {
   }
 
   clearCurves() {
-    this.curves = {steps: [], loss: [], testLoss: [], accuracy: [], testAccuracy: []};
+    this.curves = {steps: [], loss: [], testLoss: [], accuracy: [], testAccuracy: [], ratios: []};
   }
   drawExamples() {
     const {settings, data, given} = this,
@@ -303,7 +303,10 @@ export class Experiment {
       if (isLast) this.before = this.training.kept();
       this.training.step(examples, settings);
     }
-    this.note();
+    const {p} = this.training,
+      before = this.before.p;
+    const size = ([from, to], of) => Math.sqrt(p.slice(from, to).reduce((sum, _, i) => sum + of(from + i) ** 2, 0));
+    this.note(this.layers.map(part => size(part, i => p[i] - before[i]) / size(part, i => before[i])));
   }
 
   // One step, and what it moved most.
@@ -370,15 +373,36 @@ export class Experiment {
     return outputs;
   }
 
+  // Where the parameters of each layer begin and end; all of them if the model has no layers.
+  get layers() {
+    const ends = this.model.layers.map(layer => layer.at(-1)).map(({first, weights}) => first + weights.length + 1);
+    return (ends.length ? ends : [this.training.p.length]).map((end, k, all) => [all[k - 1] ?? 0, end]);
+  }
+  // Of each layer: its outputs for all training points, unless it is linear, its gradients, and |step| / |parameters| of
+  // the steps on the curves.
+  get health() {
+    const {training, trained, curves, model, activations} = this;
+    const all = trained.map(({numbers}) => this.outputsAt(numbers));
+    training.backward(trained);
+    let end = 0; // of the outputs of a layer
+    return this.layers.map((part, k) => {
+      const begin = end;
+      end += model.layers[k]?.length ?? 0;
+      const outputs = activations[k] === "linear" ? [] : all.flatMap(each => [...each.slice(begin, end)]);
+      return {outputs, gradients: [...training.G.slice(...part)], ratios: curves.ratios.map(each => each?.[k])};
+    });
+  }
+
   // Adds the present to the curves; of long curves every other number is dropped.
-  note() {
+  note(ratios = null) {
     const {training, curves} = this;
     const judged = [this.trained, this.tested].map(list => training.judged(list, this.loss.threshold));
     this.perClass = judged[0].classes;
     const [{loss, accuracy}, {loss: testLoss, accuracy: testAccuracy}] = judged;
-    const now = {steps: training.steps, loss, testLoss, accuracy, testAccuracy};
     const isAgain = curves.steps.at(-1) === training.steps,
       isLong = curves.steps.length > 800;
+    const moved = isAgain ? curves.ratios.at(-1) : ratios;
+    const now = {steps: training.steps, loss, testLoss, accuracy, testAccuracy, ratios: moved};
     for (const [name, number] of Object.entries(now)) {
       if (isAgain) curves[name].pop();
       if (isLong) curves[name] = curves[name].filter((_, i) => i % 2 === 0);

@@ -1,6 +1,6 @@
 // What keeps a network from learning, as far as the page sees it. A pure function.
 
-import {number} from "../shared/numbers.js";
+import {number, round} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
 
 const LARGE = 20; // an input: neurons saturate or die at the first step
@@ -9,6 +9,7 @@ const MOSTLY = 0.9; // share of the points at which a neuron is saturated
 const WORSE = 2; // times the best loss so far
 const PLATEAU = 50; // losses on the curve
 const NAMED = 3;
+const BINS = 30;
 
 // What keeps each hidden neuron from learning: "dead", "saturated" or nothing. `outputs` has the outputs of all neurons
 // for each point, layer by layer.
@@ -41,4 +42,24 @@ export function findingOf({points, width, states, names, losses, withTenth}) {
     (isStill && "{{train.found.plateau}}") ||
     "";
   return {text, isLarge: false};
+}
+
+// Histograms of lists of numbers on one axis from -most to most, as paths 30 wide and 10 high; of no numbers, none.
+export function histograms(lists) {
+  const most = lists.flat().reduce((most, x) => Math.max(most, Math.abs(x)), 0) || 1;
+  const path = numbers => {
+    const counts = new Array(BINS).fill(0);
+    for (const x of numbers) counts[Math.min(BINS - 1, Math.floor((x / most + 1) * (BINS / 2)))]++;
+    const largest = Math.max(...counts);
+    return largest ? `M0 10${counts.map(n => `V${round(10 - (10 * n) / largest)}h1`).join("")}V10z` : "";
+  };
+  return {most, paths: lists.map(path)};
+}
+
+// Ratios as a line of the same size, which ends in a dot: 1 is at the top, a millionth at the bottom, so a thousandth in
+// the middle. The first one is not known.
+export function ratioLine(ratios) {
+  const height = x => Math.min(10, Math.max(0, (-10 / 6) * Math.log10(x)));
+  const place = (x, k) => (x > 0 ? [`${(30 * k) / (ratios.length - 1)} ${height(x)}`] : []);
+  return `M${ratios.flatMap(place).join("L") || "0 0"}h0`;
 }

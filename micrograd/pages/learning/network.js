@@ -35,13 +35,8 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
         leave = () => onPoint(null, index);
       const listeners = {pointerenter: point, pointerleave: leave, focus: point, blur: leave};
       const about = {class: "neuron", "aria-label": name, title: name, click: () => onNeuron(layer, index)};
-      const inside = [
-        make("i", layer ? "after" : ""),
-        make("canvas", {width: 30, height: 30}),
-        make("em"),
-        make("span"),
-      ];
-      return make("button", {...about, ...listeners}, ...inside);
+      const inside = [make("i", layer ? "after" : ""), make("canvas", {width: 30, height: 30})];
+      return make("button", {...about, ...listeners}, ...inside, make("em"), make("span"));
     };
     const change = (n, by, text, disabled, told) => {
       const title = filled(told, {n});

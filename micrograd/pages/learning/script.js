@@ -43,9 +43,7 @@ X = torch.tensor({X})
 y = torch.tensor({y})
 weights = {rows}  # by layer and neuron, the bias last
 
-model = torch.nn.Sequential(
-    {modules},
-)
+model = torch.nn.Sequential({modules})
 linear = [layer for layer in model if isinstance(layer, torch.nn.Linear)]
 with torch.no_grad():
     for layer, rows in zip(linear, map(torch.tensor, weights), strict=True):

@@ -48,7 +48,7 @@ const fitted = (text, room, letter = 7.3) => {
   if (letters.length <= most) return text;
   const comma = text.lastIndexOf(", ", most - 3);
   if (comma > 0) return `${text.slice(0, comma)}, …`;
-  const [end] = /( \d{1,4}(–\d{1,4})?|(\[\w+\])+)$/.exec(text) ?? [""];
+  const [end] = /( \d{1,4}(–\d{1,4})?|[₀-₉,]+)$/.exec(text) ?? [""];
   return `${letters.slice(0, Math.max(1, most - 1 - end.length)).join("")}…${end}`;
 };
 // The room for lines of parts [class, text], at so many pixels for a letter.

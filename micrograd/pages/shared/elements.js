@@ -28,14 +28,8 @@ export const row = (cells, kind = "td") => make("tr", "", ...cells.map(cell => m
 
 // A bar of a share from 0 to 1, between its name and its number.
 export function bar(name, share, said, kind = "", wide = "") {
-  const line = make("i", {class: kind, style: `width: ${100 * share}%`});
-  return make(
-    "div",
-    `bar ${wide}`,
-    make("span", "", name),
-    make("span", "track", line),
-    strong(said, `number ${kind}`),
-  );
+  const track = make("span", "track", make("i", {class: kind, style: `width: ${100 * share}%`}));
+  return make("div", `bar ${wide}`, make("span", "", name), track, strong(said, `number ${kind}`));
 }
 
 // Listens to elements: what each does, by its id.

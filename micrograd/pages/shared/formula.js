@@ -11,14 +11,17 @@ const LOWERED = "₀₁₂₃₄₅₆₇₈₉";
 const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 const LONGEST = 12; // letters of a formula that serves as a name
 
-// A name in mathematics: x1 and w[0] have subscripts, and cell 8[1] has one.
+// A name in mathematics: x1, logits[0], W[0][2] and sum₂ have subscripts.
 function nameInMath(text) {
-  const call = /^(.*\S) (\d+)((?:\[\d+\])*)$/u.exec(text);
-  if (call) return [{name: call[1]}, {sub: call[2]}, ...(call[3] ? [{name: call[3]}] : [])];
-  const found = /^(\p{L}{1,2})(?:_?(\d{1,3})|\[(\d+)\]|([₀-₉]+))$/u.exec(text);
-  if (!found) return [{name: text}];
-  const digits = found[2] ?? found[3] ?? [...found[4]].map(digit => LOWERED.indexOf(digit)).join("");
-  return [{name: found[1]}, {sub: digits}];
+  const [, letter, digits, array, index = ""] =
+    /^(\p{L}{1,2})_?(\d{1,3})$|^(.+?)((?:\[\d+\])+|[₀-₉][₀-₉,]*)$/u.exec(text) ?? [];
+  const sub =
+    digits ??
+    index
+      .replace(/^\[|\]$/g, "")
+      .replaceAll("][", ",")
+      .normalize("NFKC");
+  return sub ? [{name: letter ?? array}, {sub}] : [{name: text}];
 }
 
 // The names of all nodes: {name(i), inMath(i, rank), isFormula(i)}, as a text, as pieces, and whether it
@@ -85,8 +88,11 @@ function rankedFormula(graph, i, {stop, called, most = 24}) {
     } while (isSum(j) && !stop(j));
     const pieces = [...operand(j, 0, deep)]; // a copy: the formula of a name is kept
     const op = k => graph.nodes[k][0];
-    if (found.length > 5 && found.every(k => op(k) >= 0 && op(k) === op(found[0])))
-      return [...pieces, filled(" + … ({{formula.same}})", {n: found.length + 1})];
+    if (found.length > 5 && found.every(k => op(k) >= 0 && op(k) === op(found[0]))) {
+      const isLike = op(j) === op(found[0]); // a bias is not like the products after it
+      if (!isLike) pieces.push(" + ", ...operand(found[0], SUM, deep));
+      return [...pieces, filled(" + … ({{formula.same}})", {n: found.length + Number(isLike)})];
+    }
     for (const [k, term] of found.entries()) {
       if (left <= 0 && found.length - k > 1)
         return [...pieces, filled(" + … ({{formula.more}})", {n: found.length - k})];

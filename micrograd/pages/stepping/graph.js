@@ -64,6 +64,7 @@ export function showGraph(moment) {
   const picture = pictureAt(moment);
   // the product forms while the token travels: see .forming in cards.css
   document.body.classList.toggle("forming", Boolean(picture.travel && picture.backward));
+  document.body.classList.toggle("moved", Boolean(moment.nudge || moment.lesson));
   document.body.style.setProperty("--travel", `${picture.duration}ms`);
   page.stage.show(picture);
   shownAt = moment.at;
@@ -72,14 +73,14 @@ export function showGraph(moment) {
   if (box >= 0) $("unfold").textContent = filled("{{explain.unfold}}", {name: page.model.boxes[box].label});
 }
 
-function pictureAt({at, state, chains, hidden, nudge}) {
-  const {model, picked, lesson} = page;
+function pictureAt({at, state, chains, hidden, nudge, lesson}) {
+  const {model, picked} = page;
   const {steps, view, kinds, graph, wrong} = model;
   const picture = pictureOf(steps, at, shownAt, i => kinds[i] === "c");
   const isLast = at === steps.count - 1;
   const wrongNodes = new Set(isLast ? wrong.map(([i]) => i) : []);
   // the data before and after the nudge, or the last step down the gradient
-  const [from, to] = nudge ? [steps.d, nudge.to] : lesson && isLast ? [lesson.d, steps.d] : [steps.d, steps.d];
+  const [from, to] = nudge ? [steps.d, nudge.to] : [lesson?.d ?? steps.d, steps.d];
   for (const item of view.items.values()) {
     const i = shownNode(item);
     const isNode = item.box === undefined;
@@ -99,14 +100,19 @@ function pictureAt({at, state, chains, hidden, nudge}) {
   });
   const result = view.itemOf[graph.root];
   if (nudge) picture.cards.get(result).badge = badge(nudge);
-  if (nudge || (lesson && isLast)) picture.focus = [result];
+  if (nudge || lesson) picture.focus = [result];
   return {...picture, duration: (PACE / +$("speed").value) * (picture.backward ? 0.8 : 0.45)};
 }
 
-const part = (kind, text) => [kind, text];
 const badge = ({predicted, actual}) => [
-  [part("plain", "{{nudge.grad}} "), part("gradient", signed(predicted))],
-  [part("plain", "{{nudge.moved}} "), part("plain", signed(actual))],
+  [
+    ["plain", "{{nudge.grad}} "],
+    ["gradient", signed(predicted)],
+  ], // what the gradient said
+  [
+    ["plain", "{{nudge.moved}} "],
+    ["plain", signed(actual)],
+  ],
 ];
 
 // ---- Its room
@@ -122,7 +128,7 @@ function heights() {
   const free = innerHeight - $("meaning").offsetHeight;
   if (isPresenting()) return [free - $("below").offsetHeight - 66];
   if (document.documentElement.clientWidth < 700) return [0.56 * innerHeight];
-  const least = Math.max(332, free - 392);
+  const least = Math.max(332, free - 412);
   return [least, Math.max(least, innerHeight - $("bar").offsetHeight - 140)];
 }
 
@@ -135,6 +141,8 @@ function resize() {
   const needed = isPresenting() ? room : stage.needs(k).height + 26; // room for notes below the cards
   stage.svg.style.height = `${Math.round(Math.max(210, Math.min(room, needed)))}px`;
   stage.fit(mostZoom());
+  const covered = getComputedStyle($("picture")).position === "sticky" ? $("picture").offsetHeight : 0; // on a phone
+  document.documentElement.style.scrollPaddingTop = `${covered}px`;
   const focus = stage.picture?.focus ?? [];
   if (!stage.fits()) stage.lookAt(focus.length ? focus : [stage.cards.keys().next().value]);
 }
@@ -152,6 +160,7 @@ function drawAgain() {
 function present(on) {
   document.body.classList.toggle("presenting", on);
   press("present", on);
+  $("present").blur(); // space plays
   page.stage.large = on;
   page.transport.goTo(page.transport.at()); // fewer words
   drawAgain();
@@ -210,7 +219,12 @@ const isProgram = ({kind}) => kind !== "outside" && kind !== "leaves";
 // Opens the next box with this name, or else shows the node of this name, or else a box whose name begins with it.
 function find() {
   const {boxes, levels, view, graph, kinds, name, paths} = page.model;
-  const typed = text => text.trim().toLowerCase().normalize("NFKC"); // w1 finds w₁
+  const typed = text =>
+    text
+      .trim()
+      .toLowerCase()
+      .normalize("NFKC")
+      .replace(/[[\],]/g, ""); // w1 and w[1] find w₁
   const text = typed($("find").value);
   const isNamed = (j, like) => boxes[j].kind !== "outside" && like(typed(boxes[j].label), typed(boxes[j].about));
   const named = like => (text ? [...boxes.keys()].filter(j => isNamed(j, like)) : []);

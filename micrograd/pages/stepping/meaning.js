@@ -12,11 +12,16 @@ import {MOST_CARDS, given, loaded, page} from "./state.js";
 import {arrowLabel, callName, describe, isLoss, told} from "./words.js";
 
 const LONG = 40; // letters: a longer formula is written with the names of what it is computed from
+const MOST_LETTERS = 80; // of an even longer one there are fewer terms
 
 export function showFormula() {
   const {graph, inMath, isFormula, labels, users, leaves} = page.model;
   const isNamed = i => i in labels;
-  const write = (i, stop) => formulaOf(graph, i, {stop, called: callName(page.model), most: 14});
+  const called = callName(page.model);
+  const write = (i, stop) => {
+    const shorter = [14, 7, 4, 2].map(most => formulaOf(graph, i, {stop, called, most}));
+    return shorter.find(pieces => plain(pieces).length <= MOST_LETTERS) ?? shorter.at(-1);
+  };
   const large = graph.nodes.length > MOST_CARDS;
   const named = [...graph.nodes.keys()].filter(i => i < graph.root && !graph.isLeaf(i) && isNamed(i));
   const shown = [graph.root, ...(large || named.length > 6 ? [] : named)].filter(i => !graph.isLeaf(i));
@@ -70,9 +75,9 @@ const state = (kind, name = kind) => shape(`card ${kind}`, name);
 const colour = (kind, name) => make("span", `key ${kind}`, termOf(name));
 $("legend").append(
   ...["input", "parameter", "operation", "result"].map(kind => shape(kind)),
-  ...[colour("ink", "data"), colour("gradient", "gradient"), state("later", "dot")],
   ...["now", "given", "picked"].map(kind => state(kind)),
-  ...[colour("ink", "forward"), colour("gradient", "backward"), colour("local", "local"), colour("ink", "before")],
+  ...[state("later", "dot"), colour("ink", "data"), colour("gradient", "gradient"), colour("local", "local")],
+  colour("ink before", "before"),
   ...(given.graph.boxes.length
     ? [make("span", "key gradient", word("back", "{{legend.back}}")), colour("ink", "limit")]
     : []),

@@ -7,16 +7,20 @@ import {number} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
 import {withButtons} from "./meaning.js";
 import {page} from "./state.js";
+import {toldNudge} from "./trying.js";
 import {asText, isTold, localRule, sumOf, whatFor, whatIsLocal, whyBackwards, whyMultiplied} from "./words.js";
 
 const PHASES = JSON.parse("{{phase.*}}");
 
 export function showNow(moment) {
-  const {at, step, hidden, sentence} = moment;
+  const {at, step, hidden, lesson, nudge, sentence} = moment;
   const {steps} = page.model;
   document.body.classList.toggle("backward", at >= steps.seedAt);
-  $("phase").textContent = PHASES[step.phase === "seed" ? "backward" : step.phase];
-  withButtons($("sentenceNow"), sentence);
+  $("phase").dataset.word = at < steps.seedAt ? "forward" : "backward";
+  $("phase").textContent = lesson ? "{{button.step}}" : PHASES[step.phase === "seed" ? "backward" : step.phase];
+  // on a slide, a nudge is told here, and not beside the curve
+  const isNudged = nudge && step.phase === "end" && document.body.classList.contains("presenting");
+  withButtons($("sentenceNow"), isNudged ? toldNudge(moment) : lesson ? "" : sentence);
   showEquation(moment);
   showChains(moment);
   if (!page.transport.isPlaying()) $("spoken").textContent = hidden.size ? sentence : asText(page.model, at, moment);
@@ -52,7 +56,7 @@ function showEquation({equation, hidden}) {
 }
 
 // The chain rule for each operand: three numbers in their colours, each above what it is called.
-function showChains({step, chains, state, hidden}) {
+function showChains({step, chains, state, hidden, lesson}) {
   const {model} = page;
   const {root} = model.graph;
   $("chains").replaceChildren();
@@ -89,7 +93,7 @@ function showChains({step, chains, state, hidden}) {
     if (afterSeed === 1) note(whatIsLocal(model, first));
     if (afterSeed === 2) note(whyMultiplied(model, first));
   }
-  if (step.phase === "end" && !page.lesson) {
+  if (step.phase === "end" && !lesson) {
     note("{{why.added}}");
     note(whatFor(model));
   }

@@ -24,7 +24,7 @@ function curveOf(leaf, reach) {
   return points;
 }
 
-const inShort = name => (name.length > 6 ? `${name.slice(0, 5)}…` : name);
+const inShort = (name, most) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
 
 // How far the curve goes to both sides: eight turns of the knob, or as far as a nudge needs.
 const reachOf = (leaf, delta) => Math.max(8 * unit(leaf), 1.5 * Math.abs(delta));
@@ -46,19 +46,18 @@ export function showSlope({state, hidden, isComplete, nudge}) {
   const isSloped = Number.isFinite(slope);
   const [leaf, result] = [picked, root].map(i => model.name(i) ?? "");
   const plot = $("slope");
-  plot.toggleAttribute("hidden", picked < 0 || Boolean(model.fixed[picked]));
-  const said = {leaf, result, x: number(x), y: number(y), slope: isComplete ? number(slope) : "·"};
+  $("plot").hidden = picked < 0 || Boolean(model.fixed[picked]);
+  const said = {leaf, result, x: number(x), y: number(y), slope: number(slope)};
   const isWrong = model.wrong.some(([i]) => i === picked); // a mistake: then it is no slope
-  const tangent = isWrong ? "{{slope.curve}} {{slope.beside}}" : "{{slope.curve}} {{slope.tangent}}";
-  const about = !isKnown ? "{{slope.later}}" : isComplete ? tangent : "{{slope.curve}}";
-  plot.setAttribute("aria-label", filled(about, said));
+  const sloped = !isComplete ? "{{slope.unknown}}" : isWrong ? "{{slope.beside}}" : "{{slope.tangent}}";
+  const gap = nudge && isSloped ? " {{slope.gap}}" : "";
+  $("curve").textContent = filled(isKnown ? `{{slope.curve}} ${sloped}${gap}` : "{{slope.later}}", said);
   const {left, right, top, bottom} = BOX;
   const text = (className, x, y, content, anchor = "start") =>
     make("text", {class: className, x, y, "text-anchor": anchor}, content);
-  const nameOfResult = text("name", left - 6, top + 6, inShort(result), "end");
-  const names = [nameOfResult, text("name", right, bottom + 16, inShort(leaf), "end")];
+  const nameOfResult = text("name", left - 6, top + 6, inShort(result, 6), "end");
+  const names = [nameOfResult, text("name", right, bottom + 16, inShort(leaf, 9), "end")];
   plot.replaceChildren(make("path", {class: "axis", d: `M${left} ${top}V${bottom}H${right}`}), ...names);
-  if (!isKnown) plot.append(text("word", (left + right) / 2, (top + bottom) / 2, filled(about, said), "middle"));
   if (!isKnown || !Number.isFinite(y)) return;
 
   const reach = reachOf(picked, nudge ? delta : 0);
@@ -81,8 +80,9 @@ export function showSlope({state, hidden, isComplete, nudge}) {
     make("path", {class: "guide", d: `M${left} ${up(y)}H${across(x)}V${bottom}`}),
     text("word", left - 6, up(y) + 4, said.y, "end"),
     text("word", across(x), bottom + 16, said.x, "middle"),
-    text("gradient", corner, top - 8, filled(isComplete && isWrong ? "{{slope.wrong}}" : "{{slope.is}}", said), anchor),
   );
+  if (isComplete)
+    plot.append(text("gradient", corner, top - 8, filled(isWrong ? "{{slope.wrong}}" : "{{slope.is}}", said), anchor));
   if (isSloped) inside.append(line("tangent", ...[-reach, reach].map(move => [x + move, y + slope * move])));
   plot.append(inside, dot("point", x, y, 5));
   if (!nudge || !Number.isFinite(nudge.actual)) return;

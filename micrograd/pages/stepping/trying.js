@@ -2,6 +2,7 @@
 
 import {TURNS} from "../shared/cards.js";
 import {$, listen, make, press, strong} from "../shared/elements.js";
+import {WORDS} from "../shared/glossary.js";
 import {counted, inFormula, number, numberFrom, signed, typed} from "../shared/numbers.js";
 import {listenToRate, showRate} from "../shared/rate.js";
 import {filled} from "../shared/texts.js";
@@ -17,7 +18,10 @@ const delta = ({target}) => setNudging(true, numberFrom(target.value));
 listen({value: ({target}) => setLeaf(page.picked, numberFrom(target.value)), delta}, "input");
 listen({value: typeTurn}, "keydown");
 listen({value: showTools}, "blur");
-const setRate = rate => (page.rate = rate);
+const setRate = rate => {
+  page.rate = rate;
+  redraw();
+};
 listenToRate(() => page.rate, setRate);
 listen({
   less: () => turn(page.picked, -1),
@@ -111,42 +115,66 @@ export function nudgeAt(state, isComplete) {
   return {to, predicted: isComplete ? state.g[picked] * delta : NaN, actual};
 }
 
-export function showNudge({state, isComplete, nudge}) {
-  const {model, picked, delta} = page;
+export function showNudge(moment) {
   press("nudge", page.nudging);
-  $("nudged").hidden = !nudge;
-  if (!nudge) return;
-  const {predicted, actual} = nudge;
+  $("nudged").hidden = !moment.nudge;
+  if (moment.nudge) $("nudged").replaceChildren(make("p", "", toldNudge(moment)));
+}
+
+export function toldNudge({state, isComplete, nudge: {predicted, actual}}) {
+  const {model, picked, delta} = page;
   const verdict = number(predicted) === number(actual) ? "{{nudge.does}}" : "{{nudge.nearly}}";
   const says = isComplete ? `{{nudge.says}} ${verdict}` : "{{nudge.unknown}}";
   const [leaf, result] = [picked, model.graph.root].map(model.name);
   const [value, gradient] = [model.numbers.get(picked), state.g[picked]].map(number);
   const moves = {move: signed(delta), size: inFormula(delta), predicted: signed(predicted), actual: signed(actual)};
   const values = {leaf, value, result, gradient, ...moves, gap: number(Math.abs(actual - predicted))};
-  $("nudged").replaceChildren(make("p", "", filled(`${says} {{nudge.only}}`, values)));
+  return filled(`${says} {{nudge.only}}`, values);
 }
 
 // ---- One step down the gradient
 
+// What a step does with a leaf.
+function moveOf(leaf, grad) {
+  const {model, rate} = page;
+  const from = model.numbers.get(leaf);
+  return {leaf, from, rate, grad, to: from - rate * grad};
+}
+
+// The same as a formula: w₁: −3 − 0.1 × 1 = −3.1, without the sum if the gradient is not known yet.
+function updateOf({leaf, from, rate, grad, to}) {
+  const start = `${page.model.name(leaf)}: ${number(from)} − ${number(rate)} × `;
+  if (grad === undefined) return [start, make("span", "gradient", WORDS.gradient)];
+  const [old, slope, result] = [from, grad, to].map(x => +x.toPrecision(4));
+  const isExact = Math.abs(old - rate * slope - result) < 1e-9 * Math.abs(to);
+  const sum = [isExact ? " = " : " ≈ ", strong(number(to)), grad ? "" : ": {{step.stays}}"];
+  return [start, make("span", "gradient", inFormula(grad)), ...sum];
+}
+
 function oneStep() {
-  const {model, rate, descent} = page;
+  const {model, descent} = page;
   const {moving, graph, numbers, steps} = model;
   page.transport.pause();
   const {d} = steps;
   const g = steps.gradients();
   past.remember();
-  const moves = moving.map(i => ({node: i, from: numbers.get(i), grad: g[i], to: numbers.get(i) - rate * g[i]}));
-  for (const {node, to} of moves) numbers.set(node, to);
+  const moves = moving.map(leaf => moveOf(leaf, g[leaf]));
+  for (const {leaf, to} of moves) numbers.set(leaf, to);
   compute();
   const before = d[graph.root];
   const after = model.steps.d[graph.root];
   const lesson = {d, before, after, count: moves.length, rows: moves.slice(0, 6)};
   Object.assign(page, {nudging: false, lesson, descent: [...(descent.length ? descent : [before]), after]});
   page.transport.goTo(model.steps.count - 1);
+  for (const id of ["said", "phase"]) $(id).scrollIntoView({block: "nearest"}); // its beginning, if it is long
 }
 
-export function showDescent() {
-  const {model, lesson, rate, descent} = page;
+// What the next step will do with the chosen leaf, and what the last one did.
+export function showDescent({state, isComplete, lesson}) {
+  const {model, picked, descent} = page;
+  const inputs = !model.allMove && model.kinds.includes("i") ? "{{step.inputs}}" : "";
+  const next = moveOf(picked, isComplete ? state.g[picked] : undefined);
+  $("next").replaceChildren(...(model.moving.includes(picked) ? updateOf(next) : [inputs]));
   $("descent").hidden = !lesson;
   if (!lesson) return;
   const {before, after, count, rows} = lesson;
@@ -154,15 +182,8 @@ export function showDescent() {
   const change = filled(way, {by: number(Math.abs(after - before))}); // the results may be equal as shown
   const results = descent.slice(-6).flatMap((x, k) => [k ? " → " : "", strong(number(x))]);
   const head = [`${model.name(model.graph.root)}: `, descent.length > 6 ? "… → " : "", ...results, ".", change];
-  const lines = rows.map(({node, from, grad, to}) => {
-    const [old, slope, result] = [from, grad, to].map(x => +x.toPrecision(4));
-    const isExact = Math.abs(old - rate * slope - result) < 1e-9 * Math.abs(to);
-    const product = [`${number(from)} − ${number(rate)} × `, make("span", "gradient", inFormula(grad))];
-    const sum = make("td", "", ...product, isExact ? " = " : " ≈ ", strong(number(to)), grad ? "" : ": {{step.stays}}");
-    return make("tr", "", make("td", "", model.name(node)), sum);
-  });
-  const more = count > rows.length ? filled("{{list.rest}}", {n: counted(count - rows.length)}) : "";
-  const inputs = !model.allMove && model.kinds.includes("i") ? " {{step.inputs}}" : "";
-  const rule = make("p", "", `{{step.rule}}${inputs}`);
-  $("descent").replaceChildren(make("p", "", ...head), rule, make("table", "", ...lines), make("p", "faint", more));
+  const lines = rows.map(move => make("li", "", ...updateOf(move)));
+  if (count > rows.length) lines.push(make("li", "", filled("{{list.rest}}", {n: counted(count - rows.length)})));
+  const rule = make("p", "", `{{step.rule}} ${inputs}`);
+  $("descent").replaceChildren(make("p", "", ...head), rule, make("ul", "", ...lines));
 }

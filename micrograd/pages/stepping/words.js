@@ -211,7 +211,8 @@ export function localRule({graph, inMath, kinds, steps}, {giver, edge}) {
 export const whyBackwards = ({leaves, name, graph}) =>
   filled("{{why.backwards}}", {n: counted(leaves.length), result: name(graph.root)});
 
-export const whatIsLocal = ({name}, {node, giver}) => filled("{{why.local}}", {x: name(node), y: name(giver)});
+export const whatIsLocal = ({name, graph}, {node, giver}) =>
+  filled("{{why.local}}", {x: name(node), y: name(giver), result: name(graph.root)});
 
 export function whyMultiplied({name, graph}, {node, giver, local, upstream}) {
   const [x, y, result] = [node, giver, graph.root].map(name);
