@@ -146,7 +146,7 @@ TABLE = [
         [("before = 0", f"({SUM}).backward()")]),
     Row("missing", [(UPDATE, STEP), ("SGD(model", "SGD(model.layers[2]")],
         [(UPDATE, STEP), ("before = 0", "model.layers[0].requires_grad = False")]),
-    Row("hidden", [*OWN_CLASSES, ("before = 0", "MLP.parameters = lambda self: "
+    Row("missing", [*OWN_CLASSES, ("before = 0", "MLP.parameters = lambda self: "
          "[p for layer in self.layers[1:] for p in layer.parameters()]")],
         OWN_CLASSES),
     Row("overwritten", [("p.data -=", "p.data =-")], []),

@@ -134,8 +134,8 @@ def stale(h: History) -> Gaps:
     """backward() on a graph that was computed, or partly, before the parameters moved."""
     n, total = (h.look.outdated, h.look.products) if h.step.look else (0, 0)
     key = "stale.part" if n < total and not h.step.is_stale else "stale"
-    gaps = {"key": key, "loss": h.step.loss, "n": n, "all": total}
-    return gaps if n or h.step.is_stale else None
+    is_stale = n or h.step.is_stale
+    return {"key": key, "loss": h.step.loss, "n": n, "all": total} if is_stale else None
 
 
 def detached(h: History) -> Gaps:
@@ -182,7 +182,9 @@ def accumulated(h: History) -> Gaps:
 
 
 def missing(h: History) -> Gaps:
-    """Parameters that stay where they are for several steps while others move."""
+    """Parameters that stay where they are while others move, or that parameters() leaves out."""
+    if hidden := [name for name, p in h.hidden if any(p is leaf for leaf in h.look.leaves)]:
+        return {"key": "missing.hidden"} | (listed(h, hidden) or {})
     step, moved = h.step, {i for each in h.steps for i, d in enumerate(each.movement) if d}
     least = max(1e-6 * max(map(abs, step.grads)), ROUNDED)
     known = enumerate(zip(step.grads, step.data, strict=True))
@@ -195,12 +197,6 @@ def renewed(h: History) -> Gaps:
     steps = [*h.steps][-3:]
     made = {id(step.optimizer) for step in steps if step.optimizer}
     return {} if len(made) == 3 and steps[0].number + 2 == h.step.number else None
-
-
-def hidden(h: History) -> Gaps:
-    """Parameters in a layer of the model that its parameters() leaves out."""
-    leaves = {*map(id, h.look.leaves)}
-    return listed(h, [name for name, value in h.hidden if id(value) in leaves])
 
 
 def overwritten(h: History) -> Gaps:
@@ -222,10 +218,8 @@ def one_example(h: History) -> Gaps:
     seen = [sorted(zip(*look.inputs.values(), strict=False)) for look in h.looks]
     few = len(seen[-1]) if seen else 0
     is_same = len(seen) > 2 and few and seen[-1] == seen[-2] == seen[0] and h.step.passes == 1
-    if is_same and few == 1 < h.examples:
-        return {"n": h.examples}
-    key = "one_example.few"
-    return {"key": key, "n": h.examples, "few": few} if is_same and FEW * few < h.examples else None
+    key, is_part = ("one_example.few", FEW * few < h.examples) if few > 1 else ("", h.examples > 1)
+    return {"key": key, "n": h.examples, "few": few} if is_same and is_part else None
 
 
 def unused(h: History) -> Gaps:
@@ -248,12 +242,11 @@ def printed(h: History) -> Gaps:
 def uphill(h: History) -> Gaps:
     """Three steps along the gradient instead of against it, the first one exactly."""
     steps, first = [*h.steps][-3:], h.first
-    if not first or len(steps) < 3 or any(x.loss <= 0 for x in steps):
+    if not first or len(steps) < 3 or any(step.loss <= 0 for step in steps):
         return None
-    length = norm(first.grads)
-    is_exact = dot(first.movement, first.grads) > 0.999 * norm(first.movement) * length > 0
-    is_uphill = is_exact and all(dot(step.movement, step.grads) > 0 for step in steps)
-    return {"rate": norm(first.movement) / length} if is_uphill else None
+    is_exact = norm(rest(first.movement, first.grads)) < 0.05 * norm(first.movement)
+    is_uphill = is_exact and all(dot(x.movement, x.grads) > 0 for x in (first, *steps))
+    return {"rate": norm(first.movement) / norm(first.grads)} if is_uphill else None
 
 
 def others(h: History) -> Gaps:
@@ -295,11 +288,11 @@ def unbounded(h: History) -> Gaps:
 def too_slow(h: History) -> Gaps:
     """Steps that hardly move anything, from the beginning or at last."""
     slope = h.norms[-1] * norm(h.step.data)
+    steps = [*h.steps][-2:]
     if len(h.losses) < BEGINNING or solved(h) or slope < SLOPE * abs(h.losses[-1]):
         return None
-    steps = [*h.steps][-2:]
     if not h.step.passes or (not h.step.moved and steps[0].number + 1 < h.step.number):
-        return None  # some loops move the parameters in every second step
+        return None  # it may move in every second step
     most = max(norm(step.movement) / norm(step.data) for step in steps)
     late = {} if h.most < TINY else {"key": "too_slow.late"}
     is_slow = h.updates and most < TINY
@@ -340,11 +333,9 @@ def scale(h: History) -> Gaps:
 def targets(h: History) -> Gaps:
     """Targets far from 1 that a loss which explodes, or hardly falls, does not come near to."""
     numbers = [t for _, _, t in h.look.pairs]
-    if not numbers or math.sqrt(fmean(t * t for t in numbers)) < FAR:
-        return None
-    if not (stays(h) or exploded(h) or (unexplained(h) > POOR and len(h.losses) > 10)):
-        return None
-    return {"low": min(numbers), "high": max(numbers)}
+    is_far = numbers and math.sqrt(fmean(t * t for t in numbers)) >= FAR
+    is_missed = stays(h) or exploded(h) or (unexplained(h) > POOR and len(h.losses) > 10)
+    return {"low": min(numbers), "high": max(numbers)} if is_far and is_missed else None
 
 
 def reach(h: History) -> Gaps:
@@ -376,7 +367,7 @@ def shuffled(h: History) -> Gaps:
     """The same examples and the same targets in several steps, or in X and y, in other pairs."""
     if h.mixed:
         return {"n": h.mixed}
-    looks = [sorted(h.examples_in(look)) for look in h.looks]
+    looks = [sorted(pairs) for pairs in h.examples_in]
     columns = {tuple(tuple(sorted(xs)) for xs in zip(*pairs, strict=True)) for pairs in looks}
     is_shuffled = len(columns) == 1 < len({*map(tuple, looks)}) and len(looks) >= FEW
     return {"n": len(looks[0])} if is_shuffled else None
@@ -406,9 +397,8 @@ def imbalance(h: History) -> Gaps:
 def no_activation(h: History) -> Gaps:
     """Layers without an activation between them, which are one linear function together."""
     pairs = {(h.layer[unit], h.layer[p]) for unit, p in h.look.linear}
-    found = sorted((a, b) for a, b in pairs if a != b)
-    is_stalled = found and stalled(h, WINDOW // 2)
-    return {"first": found[0][0], "last": found[0][1]} if is_stalled else None
+    found = sorted((a, b) for a, b in pairs if a != b and stalled(h, WINDOW // 2))
+    return {"first": found[0][0], "last": found[0][1]} if found else None
 
 
 def shrunk(h: History) -> Gaps:
@@ -494,7 +484,7 @@ def equal_outputs(h: History) -> Gaps:
 
 
 CAUSES = (
-    nonfinite, no_backward, stale, detached, unmoved, overwritten, accumulated, renewed, hidden,
+    nonfinite, no_backward, stale, detached, unmoved, overwritten, accumulated, renewed,
     missing, unused, one_example, printed, uphill, others, differences, unbounded, scale,
     reach, shuffled, crossed, twice, imbalance, equal_weights,
 )  # fmt: skip

@@ -178,6 +178,7 @@ class History:
     names: list[str]  # paths of the parameters
     steps: deque[Step] = field(default_factory=partial(deque, maxlen=4))
     looks: deque[Look] = field(default_factory=partial(deque, maxlen=16))
+    examples_in: deque[list[Any]] = field(default_factory=partial(deque, maxlen=16))  # these
     first: Step | None = None
     used: set[int] = field(default_factory=set)  # parameters that were in a graph
     losses: list[float] = field(default_factory=list)  # of all steps
@@ -206,16 +207,15 @@ class History:
         self.norms.append(norm(step.grads))
         if step.look:
             self.looks.append(step.look)
+            self.examples_in.append(self._examples_of(step.look))
             self.used |= step.look.used
         if step.moved and (size := norm(step.data)):
             self.most = max(self.most, norm(step.movement) / size)
-            parts = [(layer, *self._sizes(step, inside)) for layer, inside in self.layers.items()]
-            self.updates.append((step.number, {name: x / y for name, x, y in parts if y}))
-
-    @staticmethod
-    def _sizes(step: Step, inside: Sequence[int]) -> tuple[float, float]:
-        movement, data = step.movement, step.data
-        return norm([movement[i] for i in inside]), norm([data[i] for i in inside])
+            parts: dict[str, float] = {}
+            for layer, inside in self.layers.items():
+                x, y = (norm([xs[i] for i in inside]) for xs in (step.movement, step.data))
+                parts |= {layer: x / y} if y else {}
+            self.updates.append((step.number, parts))
 
     @property
     def step(self) -> Step:
@@ -232,8 +232,8 @@ class History:
         """The first graph, or an empty one."""
         return (self.first and self.first.look) or Look()
 
-    def examples_in(self, look: Look) -> list[tuple[tuple[float, ...], float]]:
-        """Pairs of the inputs of the first neuron and a target; empty if unknown."""
+    def _examples_of(self, look: Look) -> list[Any]:
+        # Pairs of the inputs of the first neuron and a target; empty if unknown.
         first = self.row[min(look.inputs)] if look.inputs else ""
         columns = [numbers for i, numbers in look.inputs.items() if self.row[i] == first]
         rows = [*zip(*columns, strict=False)]
@@ -243,8 +243,8 @@ class History:
 
     @property
     def seen(self) -> list[tuple[tuple[float, ...], float]]:
-        """These pairs in all graphs."""
-        return [pair for look in self.looks for pair in self.examples_in(look)]
+        """Pairs of the inputs of an example and its target, in all these graphs."""
+        return [pair for pairs in self.examples_in for pair in pairs]
 
     @cached_property
     def layers(self) -> dict[str, list[int]]:

@@ -108,10 +108,9 @@ class Run:
         self.findings: dict[str, Finding] = {}  # by their names in findings.py
         self._texts = texts_of("watch", language)
         self._times: Counter[str] = Counter()
-        # where examples and classes are, and their pairs at first: shuffling both is right
-        self._known: list[tuple[Callable[[], Sequence[Any]], Sequence[Any]]] = []
-        if self.examples:
-            self._known.append((lambda: (X, y), _pairs(X, y)))
+        self._given = X, y
+        # by the names of X and y, if these were not given; shuffling both is right
+        self._pairs: dict[Any, Sequence[Any]] = {(): _pairs(X, y)} if self.examples else {}
         self._number = 0  # of steps so far
         self._step: Step | None = None  # the one that is going on
         self._unjudged: Step | None = None  # the last one, if it was not looked at
@@ -275,8 +274,7 @@ class Run:
             self._close(step, self._numbers(), times)
         if self.examples:
             self._evaluate(*self.examples)
-        has_failed = rules.stays(self.history) or rules.stalled(self.history)
-        if self._again and has_failed:  # with today's graphs
+        if self._again and (rules.stays(self.history) or rules.stalled(self.history)):
             looks = [look for start in range(3) if (look := self._look_again(start))]
             self.history.looks.clear()
             self.history.looks.extend(looks)
@@ -296,7 +294,7 @@ class Run:
 
     def _opened(self, now: Numbers) -> Step:
         self._number += 1
-        self._looking = self._number <= FIRST or not self._number % EVERY or self._may_look()
+        self._looking = self._number < FIRST or not self._number % EVERY or self._may_look()
         return Step(self._number, *now, grads=[0.0] * len(self._values))
 
     def _close(self, step: Step, now: Numbers, times: int = 1) -> None:
@@ -315,7 +313,7 @@ class Run:
         if step.number in (2, EVERY) or not (step.moved or self.history.updates):
             self._look_around()
         if step.number in (2, FIRST) or step.number % EVERY == 0:
-            pairs = [(before, _pairs(*where())) for where, before in self._known]
+            pairs = [(before, self._pairs_of(names)) for names, before in self._pairs.items()]
             mixed = [len(now) for before, now in pairs if _are_mixed(before, now)]
             if mixed and all(before != now for before, now in pairs):
                 self.history.mixed = mixed[0]
@@ -324,15 +322,13 @@ class Run:
         self._tell(step, times)
 
     def _tell(self, step: Step, times: int = 1) -> None:
-        is_late = step.number >= rules.TIMES or step.bad  # a cause may have been found by then
-        for finding in *rules.CAUSES, *rules.EFFECTS:
+        is_late = step.number >= rules.TIMES or bool(step.bad)  # a cause takes three steps, too
+        for finding in *rules.CAUSES, *rules.EFFECTS * is_late:
             name, gaps = finding.__name__, None
-            is_due = finding in rules.CAUSES or (is_late and not self.findings)
-            if name not in self.findings and is_due:
+            if name not in self.findings and not (finding in rules.EFFECTS and self.findings):
                 gaps = finding(self.history)
             self._times[name] = self._times[name] + times if gaps is not None else 0
-            least = 1 if finding in rules.AT_ONCE else rules.TIMES
-            if gaps is not None and self._times[name] >= least:
+            if gaps is not None and (finding in rules.AT_ONCE or self._times[name] >= rules.TIMES):
                 self.findings[name] = Finding(step.number, *_told(name, gaps, self._texts))
                 tqdm.write(str(self.findings[name]))
 
@@ -352,6 +348,9 @@ class Run:
                 return {"formula": f"the backward pass of {formula}", "result": "inf or nan"}
         return None
 
+    def _pairs_of(self, names: Sequence[str]) -> Sequence[Any]:
+        return _pairs(*[variables(None).get(name, ()) for name in names] or self._given)
+
     def _optimizers(self, known: Mapping[str, object]) -> list[Optimizer]:
         own = {*map(id, self._values)}
         every = (x for x in known.values() if isinstance(x, Optimizer))
@@ -369,9 +368,8 @@ class Run:
             row = [*rows.pop()]
             lists = [x for x in known.values() if isinstance(x, list) and row in x]
             history.examples = max(map(len, lists), default=0)
-        for names in _names_of(history.seen) if not self._known else ():
-            where = partial(_variables, names)
-            self._known.append((where, _pairs(*where())))
+        if not self._pairs and len({*history.seen}) == len(history.seen):  # an epoch, or less
+            self._pairs = {names: self._pairs_of(names) for names in _names_of(history.seen)}
         frame: Any = sys._getframe()
         while frame and frame.f_code.co_filename.startswith(OTHERS):
             frame = frame.f_back
@@ -454,10 +452,6 @@ def _pairs(X: Any, y: Any) -> list[tuple[Any, Any]]:
     # The first examples with their classes, as they are now.
     rows = [repr(flat(row)) for row in plain(X)[:MOST]]  # texts can be sorted, whatever is in X
     return sorted(zip(rows, map(repr, flat(y)[:MOST]), strict=False))
-
-
-def _variables(names: Sequence[str]) -> list[Any]:
-    return [variables(None).get(name, ()) for name in names]
 
 
 def _names_of(seen: Sequence[tuple[Any, float]]) -> Iterator[tuple[str, str]]:
