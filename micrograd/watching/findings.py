@@ -187,9 +187,9 @@ def missing(h: History) -> Gaps:
         return {"key": "missing.hidden"} | (listed(h, hidden) or {})
     step, moved = h.step, {i for each in h.steps for i, d in enumerate(each.movement) if d}
     least = max(1e-6 * max(map(abs, step.grads)), ROUNDED)
-    known = enumerate(zip(step.grads, step.data, strict=True))
-    found = [i for i, (g, p) in known if i not in moved and abs(g) > least * max(1, abs(p))]
-    return listed(h, [h.names[i] for i in found]) if step.moved and overwritten(h) is None else None
+    both = enumerate(zip(step.grads, step.data, strict=True))
+    found = [h.names[i] for i, (g, p) in both if i not in moved and abs(g) > least * max(1, abs(p))]
+    return listed(h, found) if found and step.moved and not overwritten(h) else None
 
 
 def renewed(h: History) -> Gaps:
