@@ -7,6 +7,7 @@ LECTURE = """
 import math
 import random
 import micrograd
+import numpy as np
 from micrograd import MLP, SGD, Adam, AdamW, Linear, Sequential, Value, no_grad, values, watch
 from micrograd.datasets import blobs, circles, moons, spirals
 from micrograd.losses import *
@@ -88,6 +89,25 @@ HUNDRED = [(f"xs = {FOUR}\nys = [1.0, -1.0, -1.0, 1.0]", "xs, ys = moons(100, no
 ZEROS = ("[1.0, -1.0, -1.0, 1.0]", "[1, 0, 0, 1]")
 HINGE = "(1 + -t * model(x)).relu()"
 LINEAR = (MODEL, "MLP(3, [4, 1], activation='tanh')")
+RENEWED = "    optimizer = Adam(model.parameters(), 0.01)\n"
+MOVE = "    for p in model.parameters():\n        p.data -= 0.05 * p.grad"
+VELOCITY = [("before = 0", "v = 0"),
+            ("p.data -= 0.05 * p.grad", "v = 0.8 * v + p.grad; p.data -= 0.02 * v")]  # fmt: skip
+VELOCITIES = [("before = 0", "v = [0] * 99"), (MOVE, "    for i, p in enumerate("
+               "model.parameters()):\n        v[i] = 0.8 * v[i] + p.grad\n        "
+               "p.data -= 0.02 * v[i]")]  # fmt: skip
+PAIRS, LISTED = ("before = 0", "pairs = zip(xs, ys)"), ("before = 0", "pairs = [*zip(xs, ys)]")
+IN_PAIRS = (SUM, f"sum(({LOSS} for x, t in pairs), Value(0.0))")
+EACH = "".join(f"    {line}\n" for line in BODY.replace(SUM, LOSS).splitlines())
+EACH = (BODY, f"    for x, t in pairs:\n{EACH}")
+SIXTEEN = [(f"xs = {FOUR}\nys = [1.0, -1.0, -1.0, 1.0]", "xs, ys = moons(16, noise=0.1, seed=1)"),
+           (MODEL, "MLP(2, [4, 1], 'tanh')")]  # fmt: skip
+BCE = (SUM, "binary_cross_entropy_with_logits(model(xs), ys)")
+PARTS = "".join(f"    {line}\n" for line in BODY.splitlines())
+PARTS = f"    for i in range(0, 16, 4):\n{PARTS}".replace(
+    SUM, "binary_cross_entropy_with_logits(model(xs[i : i + 4]), ys[i : i + 4])")  # fmt: skip
+SOFTMAX = ("before = 0", "def softmax(zs):\n    es = [z.exp() for z in zs]\n"
+           "    return [e / sum(es) for e in es]\n")  # fmt: skip
 
 TABLE = [
     # ---- the loop
@@ -103,17 +123,30 @@ TABLE = [
     Row("unmoved", [(BODY, ONE_CALL), COMPILED, ("lr=0.05", "lr=0.0")],
         [(BODY, ONE_CALL), COMPILED]),
     Row("uphill", [("-= 0.05", "+= 0.05")], []),
+    Row("uphill", [*VELOCITIES, ("-= 0.02", "+= 0.02")], VELOCITIES),
+    Row("others", VELOCITY, VELOCITIES),
+    Row("others", [("0.05 * p.grad", "0.05 * max(1, min(-1, p.grad))")],
+        [("0.05 * p.grad", "0.05 * max(-1, min(1, p.grad))")]),
     Row("detached", [(LOSS, "(Value(model(x).data) - t) ** 2")], []),
     Row("detached", [("loss = sum", f"net = {MODEL}\n    loss = sum"), (LOSS, "(net(x) - t) ** 2")],
         [("loss = sum", "net = model\n    loss = sum"), (LOSS, "(net(x) - t) ** 2")]),
     Row("detached", [("before = 0", f"net = {MODEL}"), (LOSS, "(net(x) - t) ** 2")], []),
     Row("no_backward", [(BACKWARD, "")], []),
     Row("stale", [(f"    loss = {SUM}\n", ""), ("before = 0", f"loss = {SUM}")], []),
-    Row("leftover", [("before = 0", f"({SUM}).backward()"), (RESET, ""), (UPDATE, UPDATE + RESET)],
+    Row("stale", [("before", "all = 0\nbefore"), (f"loss = {SUM}", f"loss = all = all + {SUM}")],
+        [("before", "all = 0\nbefore"), (BACKWARD, f"{BACKWARD}    all += loss.data\n")]),
+    Row("stale", [("before = 0", "outputs = [model(x) for x in xs]"),
+                  (SUM, "sum((o - t) ** 2 for o, t in zip(outputs, ys))")], []),
+    Row("detached", [PAIRS, IN_PAIRS], [LISTED, IN_PAIRS]),
+    Row("no_backward", [PAIRS, EACH], [LISTED, EACH]),
+    Row("renewed", [*WITH_ADAM, (RESET, f"{RENEWED}{RESET}")],
+        [*WITH_ADAM, (RESET, f"    if step % 20 == 0:\n    {RENEWED}{RESET}")]),
+    Row("accumulated", [("before = 0", f"({SUM}).backward()"), (RESET, ""),
+                        (UPDATE, UPDATE + RESET)],
         [("before = 0", f"({SUM}).backward()")]),
     Row("missing", [(UPDATE, STEP), ("SGD(model", "SGD(model.layers[2]")],
         [(UPDATE, STEP), ("before = 0", "model.layers[0].requires_grad = False")]),
-    Row("hidden", [*OWN_CLASSES, ("before = 0", "MLP.parameters = lambda self: "
+    Row("missing", [*OWN_CLASSES, ("before = 0", "MLP.parameters = lambda self: "
          "[p for layer in self.layers[1:] for p in layer.parameters()]")],
         OWN_CLASSES),
     Row("overwritten", [("p.data -=", "p.data =-")], []),
@@ -127,6 +160,8 @@ TABLE = [
         [("model, bar", "model, xs, ys, bar"), (f"loss = {SUM}", "loss = 0\n    for x, t in "
          f"zip(xs, ys):\n        loss += {LOSS}")]),
     Row("differences", [(LOSS, "(model(x) - t)")], [(LOSS, "abs(model(x) - t)")]),
+    Row("differences", [(SUM, "sum(model(x) - t for x, t in zip(xs, ys)) ** 2")],
+        [(SUM, "sum(abs(model(x) - t) for x, t in zip(xs, ys)) ** 2 / 4")]),
     Row("unbounded", [(LOSS, "-t * model(x)"), (MODEL, "MLP(3, [1])")],
         [(LOSS, "(1 - t * model(x)).relu()"), (MODEL, "MLP(3, [1])")]),
     Row("unused", [("before = 0", "model.extra = Value(1.0)")], []),
@@ -140,6 +175,7 @@ TABLE = [
     Row("too_fast", [("0.05 * p", "2.0 * p")], []),
     # ---- the data
     Row("scale", [(FOUR, "[[0, 0, 0]] * 4")], []),
+    Row("scale", [(FOUR, "[[0.5, 2.0, -1.0]] * 4")], []),
     Row("scale", [(FOUR, "[[150.0, 1.0, 3.0], [160, 0, 1], [140, 2, 2], [155, 1, 1]]")], []),
     Row("scale", [(FOUR, "[[1e-4, 2e-4, 0], [3e-4, 1e-4, 0], [0, 1e-4, 1e-4], [2e-4, 0, 0]]")], []),
     Row("targets", [("ys = [1.0", "ys = [1000.0"), LINEAR, ("0.05 * p", "1e-4 * p")],
@@ -147,7 +183,8 @@ TABLE = [
     Row("reach", [("ys = [1.0", "ys = [10.0")], [("ys = [1.0", "ys = [10.0"), LINEAR,
                                                  ("0.05 * p", "0.005 * p")]),
     Row("reach", [(MODEL, "MLP(3, [4, 1], output='relu')")], []),
-    Row("labels", [(LOSS, HINGE), ("[1.0, -1.0, -1.0, 1.0]", "[1, 0, 0, 1]"), LINEAR],
+    Row("reach", [(LOSS, HINGE), (MODEL, "MLP(3, [4, 1], 'tanh', 'relu')")], []),
+    Row("reach", [(LOSS, HINGE), ("[1.0, -1.0, -1.0, 1.0]", "[1, 0, 0, 1]"), LINEAR],
         [(LOSS, HINGE), LINEAR]),
     Row("shuffled", [("loss = sum", "random.shuffle(xs)\n    loss = sum")],
         [("loss = sum", "pairs = [*zip(xs, ys)]; random.shuffle(pairs); xs, ys = zip(*pairs)\n"
@@ -157,6 +194,12 @@ TABLE = [
     Row("shuffled", [("loss = sum", "random.shuffle(xs)\n    loss = sum"), ACCURACY, (
         SUM, "sum(model(x) ** 2 for x in xs)")],
         [("loss = sum", TOGETHER), ACCURACY, (SUM, "sum(model(x) ** 2 for x in xs)")]),
+    Row("shuffled", [*SIXTEEN, (BODY, f"    random.shuffle(xs)\n{PARTS}")],
+        [*SIXTEEN, (BODY, f"    {TOGETHER.partition(chr(10))[0]}\n{PARTS}")]),
+    Row("crossed", [(SUM, "((np.array([*map(model, xs)]) - np.array(ys)[:, None]) ** 2).mean()")],
+        [(SUM, "((np.array([*map(model, xs)]) - np.array(ys)) ** 2).mean()")]),
+    Row("twice", [SOFTMAX, LINEAR, (LOSS, "(softmax([model(x)])[0] - (t > 0)) ** 2")],
+        [SOFTMAX, LINEAR, (LOSS, "(softmax([model(x), 0 * model(x)])[0] - (t > 0)) ** 2")]),
     Row("twice", [(LOSS, "binary_cross_entropy_with_logits(model(x).sigmoid(), (t + 1) / 2)"),
                   LINEAR],
         [(LOSS, "binary_cross_entropy_with_logits(model(x), (t + 1) / 2)"), LINEAR]),
@@ -166,11 +209,13 @@ TABLE = [
     Row("imbalance", [(f"{FOUR}\nys = [1.0, -1.0, -1.0, 1.0]", "[[i % 3, i % 5, i % 7] for i in "
          "range(20)]\nys = [1] * 19 + [-1]"), ("model, bar", "model, xs, ys, bar"),
          ("0.05", "1e-3"),         ("60", "300")], [("model, bar", "model, xs, ys, bar")]),
+    Row("imbalance", [*SIXTEEN, BCE, ("before = 0", "ys = [int(t == '1') for t in ys]")],
+        [*SIXTEEN, BCE]),
     # ---- the network
     Row("equal_weights", [("\nxs", EQUAL)], []),
-    Row("no_activation", [*DATA, (MODEL, "MLP(2, [4, 1], 'linear', 'tanh')"), ("60", "120")],
+    Row("no_activation", [*DATA, (MODEL, "MLP(2, [4, 1], 'linear', 'tanh')"), ("60", "50")],
         [*DATA, (MODEL, "MLP(2, [4, 1], 'tanh', 'tanh')"), ("60", "400")]),
-    Row("minimum", [*DATA, (MODEL, "MLP(2, [1])"), ("60", "200")],
+    Row("plateau", [*DATA, (MODEL, "MLP(2, [1])"), ("60", "200")],
         [*DATA, (MODEL, "MLP(2, [4, 1], 'tanh')"), ("60", "400")]),
     Row("shrunk", [(UPDATE, STEP), ("lr=0.05", "lr=0.05, weight_decay=5")],
         [(UPDATE, STEP), ("lr=0.05", "lr=0.05, weight_decay=0.01")]),
@@ -184,7 +229,7 @@ TABLE = [
     Row("fading", [(MODEL, MANY), UNEQUAL,
                    ("\nxs", "\nfor p in model.parameters():\n    p.data *= 0.02\nxs")],
         [(MODEL, MANY), UNEQUAL]),
-    Row("equal_outputs", [(LOSS, "(model([1.0, 2.0, 3.0]) - t) ** 2")], []),
+    Row("equal_outputs", [(LOSS, "(model(x) / model(x) - t) ** 2")], []),
     # ---- the first number that is not finite
     Row("nonfinite", [(MODEL, "MLP(3, [4, 4, 1], 'relu')"), ("0.05 * p", "1e60 * p")], []),
     Row("nonfinite", [("[[2.0", "[[1e308 * 10")], []),
@@ -316,6 +361,7 @@ RIGHT = {
         "    if step == 30:\n        for p in model.parameters(): p.data += 0.01 * p.grad\n")),
     "two losses": on(MOONS, "MLP(2, [8, 2], 'tanh')", (SUM, "sum((model(x)[0] - t) ** 2 for x, t "
         "in zip(xs, ys)) / 20 + sum(abs(model(x)[1] - x[0]) for x in xs) / 20"), *with_adam(0.03)),
+    "in every second step": [(MOVE, MOVE.replace(":", " if step % 2 else ():", 1)), ("60", "100")],
     "L1": on(LINE, "[Value(0.5), Value(0.0)]", (LOSS, "abs(model[0] * x + model[1] - t) / 21"),
         *LEAVES, ("60", "200"), ("0.05 * p", "0.05 * 0.98 ** step * p")),
     "one call a step": on(MOONS, "MLP(2, [8, 1])", (BODY, ONE_CALL), COMPILED),

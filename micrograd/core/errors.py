@@ -54,7 +54,7 @@ def explained(error: Exception, op: str, operands: Sequence[Any], when: str = ""
     symbol, formula = _symbol(op), described(op, operands)
     why = advice.get(f"{symbol} {kind.__name__}") or advice.get(op) or error
     for watcher in watchers:
-        watcher.failed(formula)
+        watcher.failed(formula, operands)
     place = f"in the {when} of " if when else ""
     return kind(f"{place}{formula}: {why}")
 

@@ -15,8 +15,9 @@ several steps itself. An effect is told only if nothing else was: it may follow 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from operator import mul
 from statistics import fmean
 from typing import Any
 
@@ -31,9 +32,7 @@ FACTOR = 10.0  # by which the loss of a run that explodes exceeds that of its be
 STAYS = 0.7  # the share of its first loss above which a model has learned nothing in ten steps ...
 WINDOW, STALLS = 50, 0.9  # ... or has stopped learning, in so many steps
 STILL = 1e-3  # the largest change of a loss on a plateau, as a share
-SLOPE = (
-    1e-4  # gradients that are not 0: their norm times that of parameters, as a share of the loss
-)
+SLOPE = 1e-4  # gradients that are not 0: norm times that of parameters, as a share of the loss
 SOLVED = 0.1  # the mean squared error in units of the variance of targets, or of the first loss
 POOR = 0.5  # the share of the variance of targets that a poor minimum leaves unexplained
 SEEN = 12  # outputs that are looked at before a ReLU counts as dead, a layer as saturated
@@ -77,11 +76,12 @@ def stays(h: History) -> bool:
     return len(h.losses) > 10 and h.losses[-1] > STAYS * h.losses[0] and not solved(h)
 
 
-def stalled(h: History) -> bool:
+def stalled(h: History, window: int = WINDOW) -> bool:
     """Whether the loss has hardly fallen for a while, and is not small."""
-    if len(h.losses) < WINDOW + 10 or solved(h):
+    if len(h.losses) < window + 10 or solved(h):
         return False
-    return fmean(h.losses[-10:]) > STALLS * fmean(h.losses[-WINDOW - 10 : -WINDOW])
+    least: float = STALLS ** (window / WINDOW)
+    return fmean(h.losses[-10:]) > least * fmean(h.losses[-window - 10 : -window])
 
 
 def exploded(h: History, last: int = 1) -> bool:
@@ -89,6 +89,17 @@ def exploded(h: History, last: int = 1) -> bool:
     losses = [x for x in h.losses if math.isfinite(x)]
     start = losses[: max(1, min(10, len(losses) // 2))]
     return len(losses) > last and min(losses[-last:]) > FACTOR * max(map(abs, start))
+
+
+def dot(a: Sequence[float], b: Sequence[float]) -> float:
+    """The sum of products."""
+    return math.fsum(map(mul, a, b))
+
+
+def rest(a: Sequence[float], b: Sequence[float]) -> list[float]:
+    """What is left of a without its part along b."""
+    share = dot(a, b) / (dot(b, b) or math.inf)
+    return [x - share * y for x, y in zip(a, b, strict=True)]
 
 
 def named(h: History, found: Sequence[int], numbers: Sequence[float]) -> dict[str, Any]:
@@ -114,44 +125,52 @@ def nonfinite(h: History) -> Gaps:
 
 def no_backward(h: History) -> Gaps:
     """No backward pass."""
-    return None if h.step.passes or h.step.moved or h.step.left != h.step.before else {}
+    if h.step.passes or h.step.moved or h.step.bad or h.step.left != h.step.before:
+        return None
+    return {"key": "no_backward.since"} if h.used else {}
 
 
 def stale(h: History) -> Gaps:
-    """backward() on a loss that was computed before the parameters moved."""
-    return {"loss": h.step.loss} if h.step.is_stale else None
+    """backward() on a graph that was computed, or partly, before the parameters moved."""
+    n, total = (h.look.outdated, h.look.products) if h.step.look else (0, 0)
+    key = "stale.part" if n < total and not h.step.is_stale else "stale"
+    is_stale = n or h.step.is_stale
+    return {"key": key, "loss": h.step.loss, "n": n, "all": total} if is_stale else None
 
 
 def detached(h: History) -> Gaps:
-    """A loss that depends on no parameter: detached, or of another model."""
+    """A loss that depends on no parameter, or no input: detached, or of another model."""
+    if h.step.reached and h.first_look.inputs and h.step.look and not h.step.look.inputs:
+        return {"key": "detached.since"}
     if h.step.reached is not False or not h.step.look:
         return None
     leaves, before = h.step.look.leaves, h.looks[-2].leaves if len(h.looks) > 1 else []
     if len(leaves) < len(h.names):
-        return {}
+        return {"key": "detached.since"} if h.used else {}
     is_other = not {*map(id, leaves)}.isdisjoint(map(id, before))
     return {"key": "detached.other" if is_other else "detached.new", "n": len(leaves)}
 
 
 def unmoved(h: History) -> Gaps:
     """Gradients that moved nothing."""
-    gaps = named(h, range(len(h.names)), h.step.grads) | {"key": "", "line": h.line}
+    gaps = named(h, range(len(h.names)), h.step.grads) | {"line": h.line}
     least = ROUNDED * max(1, abs(h.step.data[gaps["i"]]))
     if h.updates or h.step.moved or abs(gaps["grad"]) < least or h.step.reached is False:
         return None
-    if h.rates and not any(h.rates):
-        gaps["key"] = "unmoved.rate"
-    elif h.others and not h.rates:
-        gaps["key"] = "unmoved.other"
-    elif h.line:
-        gaps["key"] = "unmoved.line"
-    elif not any(h.step.left):
-        gaps["key"] = "unmoved.reset"
-    return gaps
+    keys = {
+        "unmoved.rate": h.rates and not any(h.rates),
+        "unmoved.other": h.others and not h.rates,
+        "unmoved.line": h.line,
+        "unmoved.reset": not any(h.step.left),
+    }
+    return gaps | {"key": next((key for key, is_so in keys.items() if is_so), "")}
 
 
 def accumulated(h: History) -> Gaps:
-    """Gradients that are added to those of the step before."""
+    """Gradients that are added to those of the step before, or to some from before the loop."""
+    first = h.first and h.first.moved and h.first.number == 1 and h.first.before
+    if len(h.norms) == 2 and first and any(first) and not any(h.step.before):
+        return named(h, range(len(first)), first) | {"key": "accumulated.first"}
     if len(h.steps) < 3 or not all(step.moved for step in h.steps):
         return None
     before, last = h.step.before, h.steps[-2]
@@ -162,43 +181,34 @@ def accumulated(h: History) -> Gaps:
     return gaps and gaps | {"grads": ", ".join(grads[-3:])}
 
 
-def leftover(h: History) -> Gaps:
-    """Gradients from before the loop in the first step."""
-    if len(h.norms) != 2 or not h.first or not h.first.moved or any(h.step.before):
-        return None
-    kept = [i for i, g in enumerate(h.first.before) if g and h.first.number == 1]
-    return named(h, kept, h.first.before) if kept else None
-
-
 def missing(h: History) -> Gaps:
-    """Parameters that stay where they are for several steps while others move."""
+    """Parameters that stay where they are while others move, or that parameters() leaves out."""
+    if hidden := [name for name, p in h.hidden if any(p is leaf for leaf in h.look.leaves)]:
+        return {"key": "missing.hidden"} | (listed(h, hidden) or {})
     step, moved = h.step, {i for each in h.steps for i, d in enumerate(each.movement) if d}
     least = max(1e-6 * max(map(abs, step.grads)), ROUNDED)
-    known = enumerate(zip(h.names, step.grads, step.data, strict=True))
-    found = [
-        name for i, (name, g, p) in known if i not in moved and abs(g) > least * max(1, abs(p))
-    ]
-    return listed(h, found) if step.moved and overwritten(h) is None else None
+    both = enumerate(zip(step.grads, step.data, strict=True))
+    found = [h.names[i] for i, (g, p) in both if i not in moved and abs(g) > least * max(1, abs(p))]
+    return listed(h, found) if found and step.moved and not overwritten(h) else None
 
 
-def hidden(h: History) -> Gaps:
-    """Parameters in a layer of the model that its parameters() leaves out."""
-    leaves = {*map(id, h.look.leaves)}
-    return listed(h, [name for name, value in h.hidden if id(value) in leaves])
+def renewed(h: History) -> Gaps:
+    """Another optimizer in each of three steps in a row, although it has a state."""
+    steps = [*h.steps][-3:]
+    made = {id(step.optimizer) for step in steps if step.optimizer}
+    return {} if len(made) == 3 and steps[0].number + 2 == h.step.number else None
 
 
 def overwritten(h: History) -> Gaps:
     """Numbers that became a multiple of the gradients, p.data =- 0.1 * p.grad, or of themselves."""
-    step = h.step
-    has_slope = norm(step.grads) * norm(step.data) > SLOPE * abs(step.loss)
-    for key, new, old in (
-        ("", step.after, step.grads),
-        ("overwritten.scaled", step.movement, step.data),
-    ):
-        pairs = [(x, y) for x, y in zip(new, old, strict=True) if y] if has_slope else []
-        rates = [-x / y for x, y in pairs]
-        is_alike = len(rates) > 2 and max(rates) - min(rates) < ALIKE * abs(rates[0])
-        if is_alike and step.moved:
+    step, size = h.step, norm(h.step.data)
+    has_slope = norm(rest(step.grads, step.data)) * size > SLOPE * abs(step.loss)
+    if not (has_slope and step.moved and size > STILL * norm(step.after)):
+        return None  # multiples of the gradients are those of parameters, or huge
+    cases = ("", step.after, step.grads), ("overwritten.scaled", step.movement, step.data)
+    for key, new, old in cases:
+        rates = [-x / y for x, y in zip(new, old, strict=True) if y]
+        if len(rates) > 2 and max(rates) - min(rates) < ALIKE * abs(rates[0]):
             return {"key": key, "rate": 1 - rates[0] if key else rates[0]}
     return None
 
@@ -208,10 +218,8 @@ def one_example(h: History) -> Gaps:
     seen = [sorted(zip(*look.inputs.values(), strict=False)) for look in h.looks]
     few = len(seen[-1]) if seen else 0
     is_same = len(seen) > 2 and few and seen[-1] == seen[-2] == seen[0] and h.step.passes == 1
-    if is_same and few == 1 < h.examples:
-        return {"n": h.examples}
-    key = "one_example.few"
-    return {"key": key, "n": h.examples, "few": few} if is_same and FEW * few < h.examples else None
+    key, is_part = ("one_example.few", FEW * few < h.examples) if few > 1 else ("", h.examples > 1)
+    return {"key": key, "n": h.examples, "few": few} if is_same and is_part else None
 
 
 def unused(h: History) -> Gaps:
@@ -232,16 +240,24 @@ def printed(h: History) -> Gaps:
 
 
 def uphill(h: History) -> Gaps:
-    """Three steps along the gradient instead of against it, with the same rate."""
-    rates = []
-    for step in [*h.steps][-3:]:
-        length = norm(step.grads)
-        along = sum(d * g for d, g in zip(step.movement, step.grads, strict=True))
-        if not length or along < 0.999 * norm(step.movement) * length or step.loss <= 0:
-            return None
-        rates.append(along / length**2)
-    alike = len(rates) == 3 and 0 < max(rates) < 1.1 * min(rates)
-    return {"rate": rates[-1]} if alike else None
+    """Three steps along the gradient instead of against it, the first one exactly."""
+    steps, first = [*h.steps][-3:], h.first
+    if not first or len(steps) < 3 or any(step.loss <= 0 for step in steps):
+        return None
+    is_exact = norm(rest(first.movement, first.grads)) < 0.05 * norm(first.movement)
+    is_uphill = is_exact and all(dot(x.movement, x.grads) > 0 for x in (first, *steps))
+    return {"rate": norm(first.movement) / norm(first.grads)} if is_uphill else None
+
+
+def others(h: History) -> Gaps:
+    """Movements d[i] = a d[i - 1] + b g[i], by the gradients of the parameters before, too."""
+    d, g = h.step.movement, h.step.grads
+    along = [name for name, *dg in zip(h.names, d, g, strict=True) if dg[0] * dg[1] > 0]
+    if sum(map(bool, d)) < 6 or not along:  # two unknown numbers fit a few by chance
+        return None
+    new, old = rest(d[1:], g[1:]), rest(d[:-1], g[1:])
+    is_own = norm(new) < STILL * norm(d)
+    return None if is_own or norm(rest(new, old)) > ALIKE * norm(d) else listed(h, along)
 
 
 def too_fast(h: History) -> Gaps:
@@ -249,8 +265,7 @@ def too_fast(h: History) -> Gaps:
     above = len(h.losses) > 12 and min(h.losses[-10:]) > h.losses[0] + 0.1 * abs(h.losses[0])
     if not (exploded(h, 3) or above) or not h.first:
         return None
-    moves = zip(h.first.movement, h.first.grads, strict=True)
-    predicted = -sum(d * g for d, g in moves)
+    predicted = -dot(h.first.movement, h.first.grads)
     gaps = {"first": h.losses[0], "loss": h.losses[-1], "predicted": predicted}
     return gaps if predicted > 0 and h.losses[-1] > h.losses[0] else None
 
@@ -273,38 +288,38 @@ def unbounded(h: History) -> Gaps:
 def too_slow(h: History) -> Gaps:
     """Steps that hardly move anything, from the beginning or at last."""
     slope = h.norms[-1] * norm(h.step.data)
+    steps = [*h.steps][-2:]
     if len(h.losses) < BEGINNING or solved(h) or slope < SLOPE * abs(h.losses[-1]):
         return None
-    most = max(norm(step.movement) / norm(step.data) for step in [*h.steps][-2:])
+    if not h.step.passes or (not h.step.moved and steps[0].number + 1 < h.step.number):
+        return None  # it may move in every second step
+    most = max(norm(step.movement) / norm(step.data) for step in steps)
     late = {} if h.most < TINY else {"key": "too_slow.late"}
     is_slow = h.updates and most < TINY
     return late | {"most": most, "n": len(h.losses)} if is_slow else None
 
 
 def plateau(h: History) -> Gaps:
-    """A loss that stays the same although gradients are not 0."""
-    mean = still(h)
-    has_slope = h.norms[-1] > 0.5 * max(h.norms[-WINDOW:])
-    has_slope = has_slope and h.norms[-1] * norm(h.step.data) > SLOPE * abs(mean)
-    return {"loss": mean, "n": WINDOW, "grad": h.norms[-1]} if mean and has_slope else None
-
-
-def minimum(h: History) -> Gaps:
-    """A loss that stays the same, as gradients are 0, with predictions far from their targets."""
+    """A loss that stays the same: in a minimum far from the targets, or although it has a slope."""
     mean, share = still(h), unexplained(h)
-    if not mean or share < POOR or h.norms[-1] * norm(h.step.data) > 10 * SLOPE * abs(mean):
+    if not mean:
         return None
-    key = "minimum" if len({unit for _, unit in h.look.units}) > 1 else "minimum.linear"
-    return {"key": key, "loss": mean, "n": WINDOW, "share": min(100, round(100 * share))}
+    gaps = {"loss": mean, "n": WINDOW, "grad": h.norms[-1]}
+    slope = h.norms[-1] * norm(h.step.data) / abs(mean)
+    if share >= POOR and slope <= 10 * SLOPE:
+        is_linear = len({unit for _, unit in h.look.units}) < 2
+        key = "plateau.linear" if is_linear else "plateau.minimum"
+        return gaps | {"key": key, "share": min(100, round(100 * share))}
+    return gaps if slope > SLOPE and h.norms[-1] > 0.5 * max(h.norms[-WINDOW:]) else None
 
 
 # ---- 4. The data
 
 
 def scale(h: History) -> Gaps:
-    """Inputs far from 1, or all 0."""
-    if len(h.looks) > 2 and h.look.inputs and not any(map(any, h.look.inputs.values())):
-        return {"key": "scale.zero"}
+    """Inputs that are the same for all targets, or far from 1."""
+    if len({row for row, _ in h.seen}) == 1 < len({*h.seen}):
+        return {"key": "scale.same", "first": ", ".join(f"{x:.3g}" for x in h.seen[0][0][:3])}
     columns: dict[str, list[float]] = defaultdict(list)
     for i, numbers in h.look.inputs.items():
         columns[h.names[i].removeprefix(h.row[i])] += numbers
@@ -318,49 +333,60 @@ def scale(h: History) -> Gaps:
 def targets(h: History) -> Gaps:
     """Targets far from 1 that a loss which explodes, or hardly falls, does not come near to."""
     numbers = [t for _, _, t in h.look.pairs]
-    if not numbers or math.sqrt(fmean(t * t for t in numbers)) < FAR:
-        return None
-    if not (stays(h) or exploded(h) or (unexplained(h) > POOR and len(h.losses) > 10)):
-        return None
-    return {"low": min(numbers), "high": max(numbers)}
+    is_far = numbers and math.sqrt(fmean(t * t for t in numbers)) >= FAR
+    is_missed = stays(h) or exploded(h) or (unexplained(h) > POOR and len(h.losses) > 10)
+    return {"low": min(numbers), "high": max(numbers)} if is_far and is_missed else None
 
 
 def reach(h: History) -> Gaps:
-    """Targets that an output cannot reach."""
+    """Targets that an output cannot reach, or labels 0 and 1 in a loss for -1 and 1."""
     ranges = {"tanh": (-1, 1), "sigmoid": (0, 1), "ReLU": (0, math.inf)}
     for op, _, target in h.look.pairs:
         low, high = ranges.get(op, (-math.inf, math.inf))
         if not low <= target <= high:
             return {"op": op.lower(), "low": low, "high": high, "target": target}
+    if {abs(t) for look in h.looks for _, t in look.margins} == {0, 1}:
+        return {"key": "reach.labels"}
+    for op, target in [*h.look.margins, *h.look.classes] if not h.look.twice else []:
+        if op in ("sigmoid", "ReLU") and target <= 0:
+            return {"key": "reach.score", "op": op.lower(), "target": target}
     return None
 
 
-def labels(h: History) -> Gaps:
-    """Labels 0 and 1 in a loss for -1 and 1."""
-    return {} if {abs(t) for look in h.looks for t in look.margins} == {0, 1} else None
+def crossed(h: History) -> Gaps:
+    """Each of several outputs with each of as many targets, by NumPy's broadcasting."""
+    met: dict[float, list[float]] = defaultdict(list)
+    for _, output, target in h.look.pairs:
+        met[output].append(target)
+    are_same = len({tuple(sorted(xs)) for xs in met.values()}) == 1
+    is_all = len(h.look.pairs) == len(met) ** 2 and len(met) > 2
+    return {"n": len(met)} if are_same and is_all else None
 
 
 def shuffled(h: History) -> Gaps:
     """The same examples and the same targets in several steps, or in X and y, in other pairs."""
     if h.mixed:
-        return {"n": h.examples}
-    last, *before = [sorted(h.examples_in(look)) for look in reversed(h.looks)] or [[]]
-    for pairs in before:
-        if pairs != last and len(pairs) == len(last):
-            rows, targets = zip(*pairs, strict=True)
-            if [*map(sorted, (rows, targets))] == [*map(sorted, zip(*last, strict=True))]:
-                return {"n": len(last)}
-    return None
+        return {"n": h.mixed}
+    looks = [sorted(pairs) for pairs in h.examples_in]
+    columns = {tuple(tuple(sorted(xs)) for xs in zip(*pairs, strict=True)) for pairs in looks}
+    is_shuffled = len(columns) == 1 < len({*map(tuple, looks)}) and len(looks) >= FEW
+    return {"n": len(looks[0])} if is_shuffled else None
 
 
 def twice(h: History) -> Gaps:
-    """A sigmoid or softmax before a loss that has its own."""
-    return {"op": h.look.twice} if h.look.twice else None
+    """A sigmoid or softmax before a loss that has its own, or a softmax of one number."""
+    key = "twice.alone" if h.look.is_alone else "twice"
+    return {"key": key, "op": h.look.twice} if h.look.twice or h.look.is_alone else None
 
 
 def imbalance(h: History) -> Gaps:
-    """A model that always names the largest class."""
-    is_common = COMMON <= h.largest_class < 1 and len(h.losses) >= BEGINNING
+    """A model that always names the largest class, or a class that is the only one."""
+    seen, are_classes = Counter(h.seen), {op for op, *_ in h.look.pairs} <= {"tanh", "sigmoid"}
+    are_all = len(seen) >= SEEN and min(seen.values()) >= TIMES and h.step.passes == 1
+    is_one = are_classes and are_all and len({t for _, t in seen}) == 1
+    if is_one or (h.largest_class == 1 and h.examples >= SEEN):
+        return {"key": "imbalance.one"}
+    is_common: Any = COMMON <= h.largest_class < 1 and len(h.losses) >= BEGINNING
     is_all = is_common and h.accuracy and math.isclose(h.accuracy, h.largest_class)
     return {"share": round(100 * h.largest_class)} if is_all else None
 
@@ -371,8 +397,8 @@ def imbalance(h: History) -> Gaps:
 def no_activation(h: History) -> Gaps:
     """Layers without an activation between them, which are one linear function together."""
     pairs = {(h.layer[unit], h.layer[p]) for unit, p in h.look.linear}
-    found = sorted((a, b) for a, b in pairs if a != b)
-    return {"first": found[0][0], "last": found[0][1]} if found and stalled(h) else None
+    found = sorted((a, b) for a, b in pairs if a != b and stalled(h, WINDOW // 2))
+    return {"first": found[0][0], "last": found[0][1]} if found else None
 
 
 def shrunk(h: History) -> Gaps:
@@ -458,23 +484,16 @@ def equal_outputs(h: History) -> Gaps:
 
 
 CAUSES = (
-    nonfinite, no_backward, stale, detached, unmoved, overwritten, accumulated, leftover, hidden,
-    missing, unused, one_example, printed, uphill, differences, unbounded, scale, reach, labels,
-    shuffled, twice, imbalance, equal_weights,
+    nonfinite, no_backward, stale, detached, unmoved, overwritten, accumulated, renewed,
+    missing, unused, one_example, printed, uphill, others, differences, unbounded, scale,
+    reach, shuffled, crossed, twice, imbalance, equal_weights,
 )  # fmt: skip
 EFFECTS = (
     targets, too_fast, too_slow, no_activation, shrunk, dead, saturated, fading, equal_outputs,
-    plateau, minimum,
+    plateau,
 )  # fmt: skip
-AT_ONCE = {
-    nonfinite,
-    accumulated,
-    leftover,
-    uphill,
-    unbounded,
-    shuffled,
-    imbalance,
-    *EFFECTS,
-}  # look back themselves
-AFTERWARDS = scale, reach, labels, twice, no_activation, dead, saturated  # without any steps
+AT_ONCE = {  # look back themselves
+    nonfinite, accumulated, renewed, uphill, unbounded, shuffled, imbalance, *EFFECTS,
+}  # fmt: skip
+AFTERWARDS = scale, reach, twice, no_activation, dead, saturated  # without any steps
 TIMES = 3  # in a row, for the others

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from operator import sub
@@ -35,9 +35,12 @@ class Look:
         self.inputs: dict[int, list[float]] = defaultdict(list)  # by which each was multiplied
         self.units: dict[tuple[str, int], list[float]] = defaultdict(list)  # outputs, by activation
         self.pairs: list[tuple[str, float, float]] = []  # operation, prediction, target of squares
-        self.margins: list[float] = []  # t or -t in hinge losses, (1 - t * score).relu()
+        self.margins: list[tuple[str, float]] = []  # operation and t in (1 - t * score).relu()
+        self.classes: list[tuple[str, float]] = []  # in log(...) - t * score; or the score's unit
         self.shares: list[float] = []  # t and 1 - t in cross-entropies, t * p.log()
         self.twice = ""  # 'sigmoid' or 'softmax' if one is the input of another exponential
+        self.is_alone = False  # a softmax over one number, e / e
+        self.products = self.outdated = 0  # of those with parameters, some have moved since
         self.linear: set[tuple[int, int]] = set()  # a unit, and a weight of the unit it goes into
         self.penalised: set[int] = set()  # parameters whose squares are in the graph
         self.differences: list[float] = []  # targets of output - target, if that is in the loss
@@ -54,6 +57,9 @@ class Look:
                 for p, x in (operands, operands[::-1]):
                     if p in index:
                         unit[node] = index[p]
+                        self.products += x.data != 0
+                        difference = abs(node.data - p.data * x.data)
+                        self.outdated += difference > 1e-9 * abs(node.data)  # not nan
                         if x is p:
                             self.penalised.add(index[p])
                         if x._op == "+" and x in unit:
@@ -66,6 +72,8 @@ class Look:
                 first = unit.get(operands[0], unit.get(operands[1]))
                 if first is not None:
                     unit[node] = first
+                elif operands[0]._op == "log" and operands[1]._op == "-":
+                    self._see_score(operands[1]._prev[1], unit)
             elif op in ("ReLU", "tanh", "sigmoid"):
                 if operands[0] in unit:
                     self.units[op, unit[operands[0]]].append(node.data)
@@ -77,15 +85,26 @@ class Look:
                 target, output = sorted(operands[0]._prev, key=lambda v: bool(v._prev))
                 if output._prev and not target._prev:
                     self.pairs.append((output._op, output.data, target.data))
+            elif op == "-" and operands[0]._op == "log":
+                self._see_score(operands[1], unit)
+            elif op == "/" and operands[0]._op == "exp":
+                total = operands[1]
+                while total._op == "+" and not (first := total._prev[0])._prev and not first.data:
+                    total = total._prev[1]  # sum() begins with 0
+                self.is_alone |= total is operands[0]
+            elif op == "log" and operands[0]._op == "/" and operands[0]._prev[0]._op == "exp":
+                self._see_score(operands[0]._prev[0]._prev[0], unit)
             elif op == "exp":
                 self._see_exponential(operands[0])
-        self._see_differences([*order[-1:]], unit)
+        self._see_differences(order, unit)
 
-    def _see_differences(self, terms: list[Any], unit: Mapping[Any, int]) -> None:
-        targets = []
+    def _see_differences(self, order: Sequence[Any], unit: Mapping[Any, int]) -> None:
+        targets, terms = [], [*order[-1:]]
         for node in terms:  # grows in the loop, by what is added up
             inner = [v for v in node._prev if v._prev]
-            if (node._op == "+" and node not in unit) or (node._op in "*/" and len(inner) == 1):
+            is_sum = node._op == "+" and node not in unit
+            is_outer = node is order[-1] and node._op in ("**2", "**2.0", "abs")
+            if is_sum or is_outer or (node._op in "*/" and len(inner) == 1):
                 terms += inner
             elif node._op == "-" and len(inner) == 1:
                 targets.append(node._prev[node._prev[0] is inner[0]])
@@ -95,14 +114,27 @@ class Look:
 
     def _see_hinge(self, x: Any) -> None:
         if x._op in ("+", "-") and x._prev[0].data == 1 and x._prev[1]._op == "*":
-            label, score = sorted(x._prev[1]._prev, key=lambda v: bool(v._prev) and v._op != "neg")
-            if score._prev:
-                self.margins.append(label.data)
+            pairs = _labels(x._prev[1])
+            self.margins += pairs if x._op == "-" else [(op, -label) for op, label in pairs]
+
+    def _see_score(self, x: Any, unit: Mapping[Any, int]) -> None:
+        # In a cross-entropy, log(...) - t * score or log(...) - score of the right class.
+        x = x._prev[0] if x._op == "-" else x  # the largest score is subtracted first
+        if x in unit:
+            self.classes.append(("", unit[x]))
+        elif x._op == "*":
+            self.classes += _labels(x)
 
     def _see_exponential(self, x: Any) -> None:
         x = x._prev[0] if x._op == "-" else x  # the largest score is subtracted first
         if x._op == "sigmoid" or (x._op == "/" and x._prev[0]._op == "exp"):
             self.twice = "sigmoid" if x._op == "sigmoid" else "softmax"
+
+
+def _labels(product: Any) -> list[tuple[str, float]]:
+    # The operation of the score, and the label, in label * score.
+    label, score = sorted(product._prev, key=lambda v: bool(v._prev) and v._op != "neg")
+    return [(score._op, label.data)] if score._prev and label._op in ("", "neg") else []
 
 
 @dataclass
@@ -126,6 +158,7 @@ class Step:
     printed: float | None = None  # a variable `loss` on which backward() was not called
     bad: dict[str, str] | None = None  # what gave the first number that is not finite
     look: Look | None = None
+    optimizer: Callable[[], object] | None = None  # a weak reference to one with a state
 
     @property
     def moved(self) -> bool:
@@ -145,6 +178,7 @@ class History:
     names: list[str]  # paths of the parameters
     steps: deque[Step] = field(default_factory=partial(deque, maxlen=4))
     looks: deque[Look] = field(default_factory=partial(deque, maxlen=16))
+    examples_in: deque[list[Any]] = field(default_factory=partial(deque, maxlen=16))  # these
     first: Step | None = None
     used: set[int] = field(default_factory=set)  # parameters that were in a graph
     losses: list[float] = field(default_factory=list)  # of all steps
@@ -158,7 +192,7 @@ class History:
     others: int = 0  # optimizers that have none
     decay: float = 0.0  # the largest weight decay of these optimizers
     hidden: list[tuple[str, Any]] = field(default_factory=list)  # in the model, not in parameters()
-    mixed: bool = False  # whether X was shuffled without y since the beginning, or y without X
+    mixed: int = 0  # examples, if X was shuffled without y since the beginning, or y without X
     examples: int = 0  # in X, or in a variable that has the example of the loss
 
     def __post_init__(self) -> None:
@@ -173,16 +207,15 @@ class History:
         self.norms.append(norm(step.grads))
         if step.look:
             self.looks.append(step.look)
+            self.examples_in.append(self._examples_of(step.look))
             self.used |= step.look.used
         if step.moved and (size := norm(step.data)):
             self.most = max(self.most, norm(step.movement) / size)
-            parts = [(layer, *self._sizes(step, inside)) for layer, inside in self.layers.items()]
-            self.updates.append((step.number, {name: x / y for name, x, y in parts if y}))
-
-    @staticmethod
-    def _sizes(step: Step, inside: Sequence[int]) -> tuple[float, float]:
-        movement, data = step.movement, step.data
-        return norm([movement[i] for i in inside]), norm([data[i] for i in inside])
+            parts: dict[str, float] = {}
+            for layer, inside in self.layers.items():
+                x, y = (norm([xs[i] for i in inside]) for xs in (step.movement, step.data))
+                parts |= {layer: x / y} if y else {}
+            self.updates.append((step.number, parts))
 
     @property
     def step(self) -> Step:
@@ -199,13 +232,19 @@ class History:
         """The first graph, or an empty one."""
         return (self.first and self.first.look) or Look()
 
-    def examples_in(self, look: Look) -> list[tuple[tuple[float, ...], float]]:
-        """Pairs of the inputs of the first neuron and a target; empty if unknown."""
+    def _examples_of(self, look: Look) -> list[Any]:
+        # Pairs of the inputs of the first neuron and a target; empty if unknown.
         first = self.row[min(look.inputs)] if look.inputs else ""
         columns = [numbers for i, numbers in look.inputs.items() if self.row[i] == first]
-        rows, targets = [*zip(*columns, strict=False)], [t for _, _, t in look.pairs]
-        targets = targets or look.margins or look.shares[:: 1 + (len(look.shares) > len(rows))]
+        rows = [*zip(*columns, strict=False)]
+        targets = [t for *_, t in look.pairs or look.margins or look.classes]
+        targets = targets or look.shares[:: 1 + (len(look.shares) > len(rows))]
         return [*zip(rows, targets, strict=True)] if len(rows) == len(targets) else []
+
+    @property
+    def seen(self) -> list[tuple[tuple[float, ...], float]]:
+        """Pairs of the inputs of an example and its target, in all these graphs."""
+        return [pair for pairs in self.examples_in for pair in pairs]
 
     @cached_property
     def layers(self) -> dict[str, list[int]]:

@@ -23,9 +23,10 @@ import runpy
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import permutations
 from numbers import Real
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -43,16 +44,7 @@ from micrograd.engine import Value, topological_order
 from micrograd.nn import accuracy
 from micrograd.optim import Optimizer, Parameters
 from micrograd.texts import filled, said, texts_of
-from micrograd.watching.findings import (
-    AFTERWARDS,
-    AT_ONCE,
-    CAUSES,
-    EFFECTS,
-    TIMES,
-    solved,
-    stalled,
-    stays,
-)
+from micrograd.watching import findings as rules
 from micrograd.watching.step import History, Look, Step
 
 SHARE = 0.01  # of the time of a loop, for looking at graphs and for the accuracy
@@ -118,7 +110,8 @@ class Run:
         self._texts = texts_of("watch", language)
         self._times: Counter[str] = Counter()
         self._given = X, y
-        self._pairs = _pairs(X, y) if self.examples else []  # shuffling both is right
+        # by the names of X and y, if these were not given; shuffling both is right
+        self._pairs: dict[Any, Sequence[Any]] = {(): _pairs(X, y)} if self.examples else {}
         self._number = 0  # of steps so far
         self._step: Step | None = None  # the one that is going on
         self._unjudged: Step | None = None  # the last one, if it was not looked at
@@ -207,9 +200,12 @@ class Run:
             if not step.reached:
                 step.reached = any(node in self._index for node in order)
                 step.look = Look(order, self._index) if step.reached or first else step.look
-            other = variables(None).get("loss") if first else None
+            known = variables(None) if first else {}
+            other = known.get("loss")
             if isinstance(other, Value) and other._prev and other is not root:
                 step.printed = None if any(other is v for v in order) else other.data
+            optimizers = [x for x in self._optimizers(known) if getattr(x, "momentum", True)]
+            step.optimizer = weakref.ref(optimizers[0]) if optimizers else step.optimizer
         if not step.bad and not math.isfinite(sum(checked)):
             step.bad = self._first_bad(order)
         self._spent += perf_counter() - start
@@ -262,9 +258,12 @@ class Run:
         if not step.passes or now[0] != step.data or not any(now[1]):
             self._close(step, now)
 
-    def failed(self, formula: str) -> None:
+    def failed(self, formula: str, operands: Sequence[Any]) -> None:
         """An operation raised an error; if the loop turns again, the program has caught it."""
         self._failed = formula
+        if not self.history.looks and isinstance(operands[0], Value):
+            self._step = self._step or self._opened(self._last)
+            self._step.look = Look(topological_order(*operands), self._index)
 
     def finish(self) -> None:
         """The loop has ended."""
@@ -272,10 +271,11 @@ class Run:
         if step:
             if self._failed:
                 step.bad = {"formula": self._failed, "result": "an error"}
-            self._close(step, self._numbers(), times=max(1, step.turns))
+            times = rules.TIMES if self._failed else max(1, step.turns)  # there are no more steps
+            self._close(step, self._numbers(), times)
         if self.examples:
             self._evaluate(*self.examples)
-        if self._again and (stays(self.history) or stalled(self.history)):  # with today's graphs
+        if self._again and (rules.stays(self.history) or rules.stalled(self.history)):
             looks = [look for start in range(3) if (look := self._look_again(start))]
             self.history.looks.clear()
             self.history.looks.extend(looks)
@@ -295,7 +295,7 @@ class Run:
 
     def _opened(self, now: Numbers) -> Step:
         self._number += 1
-        self._looking = self._number <= 3 or not self._number % EVERY or self._may_look()
+        self._looking = self._number < FIRST or not self._number % EVERY or self._may_look()
         return Step(self._number, *now, grads=[0.0] * len(self._values))
 
     def _close(self, step: Step, now: Numbers, times: int = 1) -> None:
@@ -303,7 +303,7 @@ class Run:
         step.after, step.left, self._last = now[0], step.left or now[1], now
         self._step = None
         self.history.losses.append(step.loss)
-        is_due = step.number <= FIRST or step.number % EVERY == 0
+        is_due = step.number <= FIRST or step.number % EVERY == 0 or not step.moved
         self._unjudged = None if self._looking or step.bad or is_due else step
         if not self._unjudged:
             self._judge(step, times)
@@ -311,21 +311,25 @@ class Run:
 
     def _judge(self, step: Step, times: int = 1) -> None:
         self.history.add(step)
-        if not step.moved or step.number in (2, EVERY):
+        if step.number in (2, EVERY) or not (step.moved or self.history.updates):
             self._look_around()
-        if self._pairs and step.number in (2, FIRST, EVERY):
-            self.history.mixed |= _are_mixed(self._pairs, _pairs(*self._given))
+        if step.number in (2, FIRST) or step.number % EVERY == 0:
+            pairs = [(before, self._pairs_of(names)) for names, before in self._pairs.items()]
+            mixed = [len(now) for before, now in pairs if _are_mixed(before, now)]
+            if mixed and all(before != now for before, now in pairs):
+                self.history.mixed = mixed[0]
         if self.examples and self._may_look():
             self._evaluate(*self.examples)
         self._tell(step, times)
 
     def _tell(self, step: Step, times: int = 1) -> None:
-        for finding in *CAUSES, *EFFECTS:
+        is_late = step.number >= rules.TIMES or bool(step.bad)  # a cause takes three steps, too
+        for finding in *rules.CAUSES, *rules.EFFECTS * is_late:
             name, gaps = finding.__name__, None
-            if name not in self.findings and not (finding in EFFECTS and self.findings):
+            if name not in self.findings and not (finding in rules.EFFECTS and self.findings):
                 gaps = finding(self.history)
             self._times[name] = self._times[name] + times if gaps is not None else 0
-            if gaps is not None and self._times[name] >= (1 if finding in AT_ONCE else TIMES):
+            if gaps is not None and (finding in rules.AT_ONCE or self._times[name] >= rules.TIMES):
                 told = {"step": step.number, **_told(name, gaps, self._texts)}
                 self.findings[name] = Finding(
                     **told, text=filled(self._texts["run.finding"], **told)
@@ -350,18 +354,28 @@ class Run:
                 return {"formula": formula, "result": self._texts["run.result.bad"]}
         return None
 
+    def _pairs_of(self, names: Sequence[str]) -> Sequence[Any]:
+        return _pairs(*[variables(None).get(name, ()) for name in names] or self._given)
+
+    def _optimizers(self, known: Mapping[str, object]) -> list[Optimizer]:
+        own = {*map(id, self._values)}
+        every = (x for x in known.values() if isinstance(x, Optimizer))
+        return [x for x in every if not own.isdisjoint(map(id, x.parameters))]
+
     def _look_around(self) -> None:
         # What the program has, for a step that moved nothing.
-        own, history = {*map(id, self._values)}, self.history
-        known = [x for x in variables(None).values() if isinstance(x, Optimizer)]
-        having = [x for x in known if not own.isdisjoint(map(id, x.parameters))]
-        history.rates, history.others = [x.lr for x in having], len(known) - len(having)
+        known, history = variables(None), self.history
+        having = self._optimizers(known)
+        history.rates = [x.lr for x in having]
+        history.others = sum(isinstance(x, Optimizer) for x in known.values()) - len(having)
         history.decay = max((x.weight_decay for x in having), default=0.0)
-        rows = {tuple(row) for look in history.looks for row, _ in history.examples_in(look)}
+        rows = {row for row, _ in history.seen}
         if len(rows) == 1 and not history.examples:
             row = [*rows.pop()]
-            lists = [x for x in variables(None).values() if isinstance(x, list) and row in x]
+            lists = [x for x in known.values() if isinstance(x, list) and row in x]
             history.examples = max(map(len, lists), default=0)
+        if not self._pairs and len({*history.seen}) == len(history.seen):  # an epoch, or less
+            self._pairs = {names: self._pairs_of(names) for names in _names_of(history.seen)}
         frame: Any = sys._getframe()
         while frame and frame.f_code.co_filename.startswith(OTHERS):
             frame = frame.f_back
@@ -412,7 +426,7 @@ def look_after(
         with suppress(ArithmeticError, ValueError):
             look = _look(function, examples, start, index)
             history.add(Step(len(losses), data, grads, grads, data, grads, look=look))
-    for finding in AFTERWARDS if history.looks and not solved(history) else ():
+    for finding in rules.AFTERWARDS if history.looks and not rules.solved(history) else ():
         if gaps := finding(history):
             return ": ".join(_told(finding.__name__, gaps, texts_of("watch")).values())
     return ""
@@ -446,6 +460,24 @@ def _pairs(X: Any, y: Any) -> list[tuple[Any, Any]]:
     # The first examples with their classes, as they are now.
     rows = [repr(flat(row)) for row in plain(X)[:MOST]]  # texts can be sorted, whatever is in X
     return sorted(zip(rows, map(repr, flat(y)[:MOST]), strict=False))
+
+
+def _names_of(seen: Sequence[tuple[Any, float]]) -> Iterator[tuple[str, str]]:
+    # The variables with all examples and with all classes, of which these pairs are some.
+    known = {
+        name: plain(x)
+        for name, x in variables(None).items()
+        if isinstance(x, Collection) and len(x) <= MOST and len(flat(x)) > 1
+    }
+    for names in permutations(known, 2):
+        X, y = (known[name] for name in names)
+        with suppress(TypeError):  # what is in them has no hash
+            at = dict(zip((tuple(flat(row)) for row in X), flat(y), strict=False))
+            pairs = {(t, at.get(row)) for row, t in seen}
+            n, m = (len({pair[i] for pair in pairs}) for i in (0, 1))
+            is_one_each = len(X) == len(y) == len(at) and at.keys() >= {row for row, _ in seen}
+            if is_one_each and n == m == len(pairs) < len({*seen}) / 2:
+                yield names
 
 
 def _are_mixed(before: Sequence[Any], now: Sequence[Any]) -> bool:

@@ -6,7 +6,7 @@ from loops import TABLE, edited, run_of
 from micrograd.texts import texts_of
 from micrograd.watching import findings
 
-LONG = ("imbalance", "fading", "dead", "minimum", "no_activation")
+LONG = ("imbalance", "fading", "dead", "plateau", "no_activation")
 ROWS = [
     pytest.param(row, marks=pytest.mark.slow) if row.name in LONG or i % 2 else row
     for i, row in enumerate(TABLE)

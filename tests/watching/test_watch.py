@@ -52,6 +52,16 @@ def test_a_watched_loop_computes_the_same_and_keeps_no_graph():
     assert not watchers
 
 
+def test_an_overflow_in_the_first_step_names_the_inputs_far_from_1(capsys):
+    def trained(w):
+        for _ in watch(range(9), w, bar=False):
+            (w[0] * 1.0 + w[1] * 2000.0).exp().backward()
+
+    with pytest.raises(OverflowError):
+        trained([Value(0.5), Value(0.5)])
+    assert "the inputs in column [1] go from 2e+03" in capsys.readouterr().out
+
+
 class Number:
     """Another engine."""
 
