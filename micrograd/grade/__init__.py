@@ -41,7 +41,7 @@ from typing import Any
 
 from micrograd.grade.checking import checks_of, method_of
 from micrograd.grade.graded_class import BrokenRule, GradedClass, is_ours, shown
-from micrograd.grade.network import GradedNetwork, network_checks
+from micrograd.grade.graded_network import GradedNetwork, network_checks
 from micrograd.grade.process import grade_file
 from micrograd.grade.programs import OURS, RULES, Check, Row, plan
 from micrograd.grade.report import Report, drawing

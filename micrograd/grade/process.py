@@ -44,7 +44,7 @@ from micrograd.grade.graded_class import (
     is_ours,
     printable,
 )
-from micrograd.grade.network import PARTS, ROLES, GradedNetwork, network_checks
+from micrograd.grade.graded_network import PARTS, ROLES, GradedNetwork, network_checks
 from micrograd.grade.programs import Check, plan
 from micrograd.grade.report import Report
 

@@ -23,7 +23,7 @@ from html import escape
 from typing import Any
 
 from micrograd.grade.checking import grouped
-from micrograd.grade.network import ours_in
+from micrograd.grade.graded_network import ours_in
 from micrograd.grade.points import NETWORK_POINTS, POINTS, earned, meaning, shown
 from micrograd.grade.programs import OF_NETWORK, OURS, STATUSES, TASKS, Check, task_of
 from micrograd.pages.page import html_page
