@@ -73,15 +73,15 @@ def test_texts_of_ones_own_replace_some_and_the_rest_is_english(own):
     lines = (f'"{key}" = "{text}"' for key, text in mine.items())
     file = own("\n".join(['[course]\ntitle = "Kurs"\n[pages]', *lines]))
     english = {section: texts_of(section) for section in ("pages", "course")}
-    with texts.speaking("de", file):
+    with texts.speaking("fr", file):
         assert texts_of("pages") == english["pages"] | mine
         assert texts_of("course") == english["course"] | {"title": "Kurs"}
     for page, title in (
-        (explain(Value(1.0) * 2, language="de", texts=file), "Rückwärts"),
-        (playground(language="de", texts=file), "Lernen"),
+        (explain(Value(1.0) * 2, language="fr", texts=file), "Rückwärts"),
+        (playground(language="fr", texts=file), "Lernen"),
     ):
         assert f"<title>{title}</title>" in page.html
-        assert 'lang="de"' in page.html
+        assert 'lang="fr"' in page.html
 
 
 def test_a_file_beside_the_english_one_is_a_language(own, monkeypatch):
