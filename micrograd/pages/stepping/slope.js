@@ -7,7 +7,7 @@ import {filled} from "../shared/texts.js";
 import {page, unit} from "./state.js";
 
 const [WIDTH, HEIGHT] = [230, 150];
-const BOX = {left: 50, right: WIDTH - 10, top: 24, bottom: HEIGHT - 22};
+const BOX = {left: 60, right: WIDTH - 10, top: 24, bottom: HEIGHT - 22};
 const SAMPLES = 60;
 /** @type {any} */
 let drawn = {of: null, leaf: -1, reach: 0, points: []}; // the curve changes with the leaves, not with the steps
