@@ -121,9 +121,9 @@ class Cards:
         for row in shown[:1] if box.kind == "constant" else shown:
             rows.append(row)
             if row[0] == "data" and now is not None:
-                rows.append(("now", number(now), "wrong"))
+                rows.append((said("draw", "card.now"), number(now), "wrong"))
             if row[0] in found:
-                rows.append(("found", number(found[row[0]]), "wrong"))
+                rows.append((said("report", "found"), number(found[row[0]]), "wrong"))
         return rows
 
     def _shown(self, box: Box, what: str = "data") -> str:
