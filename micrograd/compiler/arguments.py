@@ -24,7 +24,7 @@ from micrograd.arrays import ValueArray, values
 from micrograd.core import arithmetic
 from micrograd.core.arithmetic import where
 from micrograd.core.shapes import Numbers, fix_of
-from micrograd.core.tracing import Traced
+from micrograd.core.tracing import Condition, Traced
 from micrograd.engine import Value
 
 Array = npt.NDArray[Any]
@@ -113,6 +113,12 @@ def traced(shape: Any, number: Callable[[float], Traced]) -> Any:
 
 class Row(np.ndarray[Any, Any]):
     """An array of traced numbers: comparisons give conditions, which `where` takes."""
+
+    def __bool__(self) -> bool:
+        """Whether it has elements, as of a list; an array of conditions refuses to decide."""
+        return (
+            all(bool(x) if isinstance(x, Condition) else True for x in self.flat) and self.size > 0
+        )
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         if any(isinstance(x, (Value, ValueArray)) for x in inputs):

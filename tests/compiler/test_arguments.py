@@ -8,6 +8,7 @@ import pytest
 from compiled import assert_close
 
 from micrograd import MLP, SGD, Value, compile, derivative, fit, no_grad, take, values, where
+from micrograd.core.tracing import TraceError
 from micrograd.optim import Adam
 
 pytestmark = pytest.mark.usefixtures("executor")
@@ -48,6 +49,10 @@ def test_the_row_of_a_list_is_a_list():
     assert_close(longer(X.tolist()).lanes, [2 * sum([*row, 1.0]) for row in X])
     shifted = compile(lambda x: w * sum(x + np.array([1.0, 1.0, 1.0])))
     assert_close(shifted(X).lanes, [2 * sum(row + 1) for row in X])
+    default = compile(lambda x: w * sum(x or [1.0]))  # a row with elements is true
+    assert_close(default(X).lanes, default(X.tolist()).lanes)
+    with pytest.raises(TraceError, match=r"bool\(\).*where"):
+        compile(lambda x: 1.0 if x > 0 else w)(X)
     both = compile(lambda x: w * sum(x * 2))
     assert_close(both(X).lanes, both(X.tolist()).lanes)  # two programs
 

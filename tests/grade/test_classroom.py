@@ -244,7 +244,7 @@ def test_hints_limit_the_report_on_a_single_file(tmp_path, capsys):
     assert main(["grade", path, "--hints", "0", "--points", points]) == 1
     verdict, earned = capsys.readouterr().out.splitlines()
     assert verdict.startswith("Verdict: 1 mistake")
-    assert earned == "Points: 88 of 100."
+    assert earned == "88 of 100 points"
     told = [grade(class_of(WRONG)).text(hints) for hints in range(4)]
     for first, words in enumerate(("Verdict: 1", "Gradients must add up", "expected", "Fix:")):
         assert [words in text for text in told] == [hints >= first for hints in range(4)]

@@ -95,7 +95,8 @@ def test_a_text_may_have_any_character(tmp_path, opened):
     script += 'const said = "{{steps.at}}", again = `{{steps.at}}{{steps.at}}`;'
     page_of(tmp_path, html="<p title='{{steps.at}}'></p><script>{{js}}</script>", small=script)
     path = tmp_path / "page.html"
-    path.write_text(html_page("small", "small", tmp_path, texts=own), encoding="utf-8")
+    with texts.speaking("en", own):
+        path.write_text(html_page("small", "small", tmp_path), encoding="utf-8")
     with opened(path) as page:
         assert page.evaluate("[said, again]") == [hostile, 2 * hostile]
         assert page.evaluate("filled(said, {n: '{n}'})") == hostile
