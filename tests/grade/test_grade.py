@@ -380,6 +380,7 @@ ADD_ONLY = ("""
 """, "")  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tasks", "edits", "rule", "told"),
     [
