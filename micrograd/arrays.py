@@ -64,17 +64,8 @@ Floats = NDArray[np.float64]
 _METHODS = "relu", "tanh", "sigmoid", "exp", "log", "softplus", "erf"
 _OF_TWO = "arctan2", "logaddexp"
 _OTHERS = (
-    "sqrt",
-    "sin",
-    "cos",
-    "tan",
-    "sinh",
-    "cosh",
-    "arcsin",
-    "arccos",
-    "arctan",
-    "expm1",
-    "log1p",
+    *("sqrt", "sin", "cos", "tan", "sinh", "cosh", "arcsin", "arccos", "arctan"),
+    *("expm1", "log1p"),
 )
 
 

@@ -60,7 +60,7 @@ class Static(NamedTuple):
 
 
 def as_array(i: int, x: Numbers) -> Array | Static:
-    """Argument i as an array of numbers, or as it is if it is no number."""
+    """Argument i as an array of numbers; text, flags, None and functions are Static."""
     if x is None or isinstance(x, (str, bool)) or (callable(x) and not hasattr(x, "__array__")):
         return Static(x)
     if np.ma.is_masked(x):
@@ -116,9 +116,7 @@ class Row(np.ndarray[Any, Any]):
 
     def __bool__(self) -> bool:
         """Whether it has elements, as of a list; an array of conditions refuses to decide."""
-        return (
-            all(bool(x) if isinstance(x, Condition) else True for x in self.flat) and self.size > 0
-        )
+        return self.size > 0 and all(bool(x) for x in self.flat if isinstance(x, Condition))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         if any(isinstance(x, (Value, ValueArray)) for x in inputs):

@@ -82,12 +82,12 @@ class Batch:
                 f"this batch has {len(self)} results, and backward() starts from one: "
                 f"call batch[{key!r}].backward()"
             )
-        for watcher in watchers:
-            watcher.begin([self])
         upstream = np.asarray(gradient, float)
         if upstream.shape not in ((), (self.n,)):
             expected = f"one number as gradient, or one for each of the {self.n} examples"
             raise ValueError(f"backward expects {expected}, got shape {upstream.shape}")
+        for watcher in watchers:
+            watcher.begin([self])
         with one_at_a_time:
             if upstream.ndim:  # a gradient of the mean is one of n
                 row, gradients = self._gradients_of(self._structure, self.n * upstream)

@@ -107,7 +107,7 @@ class Program:
         self._row = shared_row(self.parameters)
         self._executors: dict[bool, Any] = {}  # keys: with_gradients
         self._schedules: dict[bool, Schedule] = {}
-        self._places_of: tuple[Any, tuple[int, Any, Any]] | None = None  # those last asked for
+        self._places_of: tuple[Any, ...] | None = None  # those last asked for
         self.schedule_for(self.is_single, units)
 
     @property
@@ -117,19 +117,23 @@ class Program:
             self._row = shared_row(self.parameters)
         return self._row
 
-    def places_of(self, parameters: Any) -> tuple[int, Any, Any]:
+    def places_of(self, parameters: Any) -> Any:
         """How many these are; of those that the program uses, the places among its own and these.
 
         The order of arrays and models is that of their `parameters()`.
         """
         if parameters is None:
             return len(self.parameters), slice(None), slice(None)
-        if self._places_of is None or self._places_of[0] is not parameters:
+        # A list or an array may get other Values; of an array, the bytes are addresses.
+        some = parameters if isinstance(parameters, (list, tuple)) else [parameters]
+        now = [x.tobytes() if isinstance(x, np.ndarray) else x for x in some]
+        if self._places_of is None or self._places_of[0] != now:
             listed = getattr(parameters, "parameters", lambda: flat(parameters))()
             place_of = {p: i for i, p in enumerate(self.parameters)}
             pairs = sorted((place_of[p], k) for k, p in enumerate(listed) if p in place_of)
             here, there = np.array(pairs, np.int32).reshape(-1, 2).T
-            self._places_of = parameters, (len(listed), as_index(here), as_index(there))
+            places = len(listed), as_index(here), as_index(there)
+            self._places_of = now, places, listed  # so that no other Value gets an address
         return self._places_of[1]
 
     def results(self, parameters: Array, arguments: Sequence[Array], n: int) -> Array:
@@ -162,12 +166,11 @@ class Program:
         `weighted_of` finds the program for upstream gradients.
         """
         has_gradients = self.has_gradients and not (open_blocks and is_paused())
-        parameters, kept = self.row.data, arguments
+        parameters, kept = self.row.data.copy(), arguments
         if has_gradients:
             mean, gradients, lanes = self.with_gradients(parameters, arguments, n)
             rows, means = lanes[None], [mean]
         else:
-            parameters = parameters.copy()
             kept = [a.copy() for a in arguments]  # for a later backward()
             rows = self.results(parameters, arguments, n)
             with np.errstate(all="ignore"):
@@ -182,14 +185,16 @@ class Program:
                 )
             if has_gradients and upstream is None:
                 return self.row, gradients
+            if has_gradients:  # the arrays were not copied: the same results come from them now
+                again = self.with_gradients(parameters, arguments, n)[2]
+                if not np.allclose(again, lanes, rtol=1e-12, atol=0, equal_nan=True):
+                    raise RuntimeError(
+                        "an array has changed since this batch was computed: call the function "
+                        "again"
+                    )
             weighted, weights = weighted_of(self), np.zeros((n, self.n_results))
             weights[:, result] = 1.0 if upstream is None else upstream
-            _, found, products = weighted.with_gradients(parameters, [*kept, weights], n)
-            if not np.allclose(products, weights[:, result] * rows[result], equal_nan=True):
-                raise RuntimeError(
-                    "an array or a parameter has changed since this batch was computed: call the "
-                    "function again"
-                )
+            _, found, _ = weighted.with_gradients(parameters, [*kept, weights], n)
             return weighted.row, found
 
         return Batch(n, self.structure, means, rows, gradients_of)

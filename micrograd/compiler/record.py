@@ -132,14 +132,12 @@ def _attempt(
     with ExitStack() as if_it_fails, recorded_as(candidates, recording.parameter) as numbers:
         if_it_fails.callback(recording.end)
         results, structure = _results(function(*arguments))
+        nodes = topological_order(*results)  # the parameters are those of all results
         if upstream:
-            pairs = [
-                (v, u)
-                for v, u in zip(results, upstream, strict=True)
-                if v._chain_rule is not unrecorded
-            ]
-            results, structure = [sum((v * u for v, u in pairs), Value(0.0))], 0
-        nodes = topological_order(*results)
+            pairs = zip(results, upstream, strict=True)
+            products = [v * u for v, u in pairs if v._chain_rule is not unrecorded]
+            results, structure = [sum(products, Value(0.0))], 0
+            nodes = topological_order(*nodes, *results)
         if old := next((v for v in nodes if v in before), None):
             raise ValueError(
                 f"the function uses a result of {old._op!r} that was computed before the call and "

@@ -262,7 +262,7 @@ def _defined(path: Path, name: str, also: Collection[str] = ()) -> tuple[type, s
             that only functions need may fail: their data may not be there.
 
     Raises:
-        BrokenRule: there is no such class.
+        BrokenRule: the class is missing.
     """
     written: list[str] = []  # files that the notebook writes
     if path.suffix == ".ipynb":

@@ -49,7 +49,7 @@ def speaking(language: str | None = None, own: FilePath | None = None) -> Iterat
     """A block whose texts are in a language, or those of a file; None changes nothing."""
     token = _spoken.set((language, own) if language or own else _spoken.get())
     try:
-        texts_of("draw")  # an error, if there is no such language
+        texts_of("draw")  # an error for a language without texts
         yield
     finally:
         _spoken.reset(token)
@@ -95,14 +95,19 @@ def texts_of(section: str, other: str | None = None) -> dict[str, str]:
     >>> texts_of("pages")["button.play"]
     'Play'
     """
+    return {**_table(section, other)}
+
+
+def _table(section: str, other: str | None = None) -> dict[str, str]:
+    # The texts themselves, which must not change.
     name, own = other or language(), None if other else _spoken.get()[1]
-    if not (FOLDER / f"{name}.toml").is_file() and own is None:
-        copy = f"copy micrograd/texts/en.toml to {name}.toml beside it"
-        raise ValueError(f"language {name!r} has no texts: {copy}, or pass a file as texts=")
-    found = _shipped(FOLDER, "en")[section] | _shipped(FOLDER, name).get(section, {})
-    if own is not None:
-        found |= _checked(Path(own).read_text(encoding="utf-8"), Path(own).name).get(section, {})
-    return found
+    if own is None:
+        if _shipped(FOLDER, name) is None:
+            copy = f"copy micrograd/texts/en.toml to {name}.toml beside it"
+            raise ValueError(f"language {name!r} has no texts: {copy}, or pass a file as texts=")
+        return _joined(FOLDER, name, section)
+    mine = _checked(Path(own).read_text(encoding="utf-8"), Path(own).name)
+    return _joined(FOLDER, name, section) | mine.get(section, {})
 
 
 def said(section: str, key: str, /, **values: object) -> str:
@@ -111,7 +116,7 @@ def said(section: str, key: str, /, **values: object) -> str:
     >>> said("draw", "box.input", n=2)
     '2 inputs'
     """
-    return filled(texts_of(section)[key], **values)
+    return filled(_table(section)[key], **values)
 
 
 def filled(text: str, /, **values: object) -> str:
@@ -194,7 +199,7 @@ def commented(program: str, section: str, columns: int) -> str:
 
 def faults(file: Path | Traversable) -> Iterator[str]:
     """What is missing in a file of another language, as lines of such a file, and what is wrong."""
-    known, mine = _shipped(FOLDER, "en"), tomllib.loads(file.read_text(encoding="utf-8"))
+    known, mine = _shipped(FOLDER, "en") or {}, tomllib.loads(file.read_text(encoding="utf-8"))
     for section, texts in known.items():
         own = mine.pop(section, {})
         left = {key: texts[key] for key in texts if key not in own}
@@ -203,12 +208,12 @@ def faults(file: Path | Traversable) -> Iterator[str]:
         for key in own:
             if wrong := _fault(texts.get(key), own[key]):
                 yield f'# [{section}] "{key}": {wrong}'
-    yield from (f"# [{section}]: there is no such section in English" for section in mine)
+    yield from (f"# [{section}]: English has no such section" for section in mine)
 
 
 def _fault(english: str | None, mine: object) -> str:
     if english is None or not isinstance(mine, str):
-        return "there is no such text in English" if english is None else "expected a text"
+        return "English has no such text" if english is None else "expected a text"
     gaps, own = ({x.group() for x in GAP.finditer(text)} for text in (english, mine))
     needed, allowed, used = ({GAP.sub(r"\1", x) for x in some} for some in
                              ((x for x in gaps if ":" not in x), gaps, own))  # fmt: skip
@@ -219,15 +224,23 @@ def _fault(english: str | None, mine: object) -> str:
 
 
 @lru_cache
-def _shipped(folder: Any, name: str) -> Sections:
+def _shipped(folder: Any, name: str) -> Sections | None:
+    # The texts of a language, None if there is no file; drawings ask for one text after the other.
     file = folder / f"{name}.toml"
-    return _checked(file.read_text(encoding="utf-8"), file.name) if file.is_file() else {}
+    return _checked(file.read_text(encoding="utf-8"), file.name) if file.is_file() else None
+
+
+@lru_cache
+def _joined(folder: Any, name: str, section: str) -> dict[str, str]:
+    # Of a section, the English texts with those of a language in their place.
+    english, own = (_shipped(folder, x) or {} for x in ("en", name))
+    return english[section] | own.get(section, {})
 
 
 @lru_cache(maxsize=4)
 def _checked(text: str, name: str) -> Sections:
     found: dict[str, Any] = tomllib.loads(text)
-    known: Sections = _shipped(FOLDER, "en") if name != "en.toml" else found
+    known: Sections = found if name == "en.toml" else _shipped(FOLDER, "en") or {}
     for section, texts in found.items():
         is_section = section in known and isinstance(texts, dict)
         for key, text in texts.items() if is_section else [("", "")]:

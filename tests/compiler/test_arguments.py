@@ -110,7 +110,13 @@ def test_each_example_can_have_an_upstream_gradient():
         w.grad = 0
         (batch if isinstance(batch.data, float) else batch[1]).backward(upstream)
         assert_close(w.grad, sum(upstream * 2 * w.data * x**2))
-    batch = compile(lambda x: w * x)(x)
+    batch = compile(lambda x: (w * x) ** 2)(x)
+    with no_grad():
+        before, w.data = w.data, 100.0  # the gradient is that of the call
+    w.grad = 0
+    batch.backward(upstream)
+    assert_close(w.grad, sum(upstream * 2 * before * x**2))
+    w.data = before
     x += 1.0
     with pytest.raises(RuntimeError, match="has changed since this batch was computed"):
         batch.backward(upstream)
@@ -138,6 +144,28 @@ def test_value_and_gradients_where_the_parameters_have_other_numbers():
     for wrong in (lambda x: [x, w * x], no_grad()(lambda x: w * x)):
         with pytest.raises(TypeError, match="must return a single Value"):
             compile(wrong).value_and_grad([1.0], y)
+
+
+def test_value_and_grad_follows_a_list_that_gets_other_values():
+    a, b = Value(1.0), Value(2.0)
+    given, f = [a, b], compile(lambda: a * a + 3 * b)
+    assert f.value_and_grad([5.0, 7.0], parameters=given)[1].tolist() == [10.0, 3.0]
+    given.reverse()
+    assert f.value_and_grad([7.0, 5.0], parameters=given)[1].tolist() == [3.0, 10.0]
+    A = values([1.0, 2.0])
+    given, g = [A, b], compile(lambda: A[0] * A[0] + 3 * b)
+    assert g.value_and_grad([5.0, 0.0, 7.0], parameters=given)[1].tolist() == [10.0, 0.0, 3.0]
+    given[0] = A[::-1]
+    assert g.value_and_grad([0.0, 5.0, 7.0], parameters=given)[1].tolist() == [0.0, 10.0, 3.0]
+
+
+def test_a_result_without_a_graph_takes_no_parameter_from_the_others():
+    v, u = Value(3.0), Value(5.0)
+    batch = compile(lambda x: [(v * x).data, u * u * x])([1.0, 2.0])
+    batch[1].backward()
+    assert (v.grad, u.grad) == (0.0, 15.0)
+    with pytest.raises(RuntimeError, match="has no gradients"):
+        batch[0].backward()
 
 
 def test_a_likelihood_has_no_arguments():
