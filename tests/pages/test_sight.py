@@ -71,6 +71,8 @@ UNREADABLE = """() => {
     if (cards.some(card => over(card, own))) say("over a card");
     if (plates.some(other => other !== plate && over(box(other), own))) say("over a label");
   }
+  for (const word of document.querySelectorAll("#slope text"))
+    if (!isInside(box(word), box($("slope")))) found.push(`cut: ${word.textContent}`);
   const letters = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (letters.nextNode()) {
     const {parentElement: element, data} = letters.currentNode;

@@ -129,7 +129,7 @@ def test_the_command_line_prints_all_texts_and_lists_what_is_wrong_in_a_file(own
         ('"steps.count" = "{at} of {last}"', '"steps.count" = "{at} von {end}"',
          r"\[pages\] \"steps.count\": expected the gaps \['\{at\}', '\{last\}'\], got .*end"),
         ('"steps.count" = "{at} of {last}"', '"steps.count" = "{last}: {at}"', ""),
-        ('"button.play" =', '"button.go" = "Los"\n"button.play" =', '"button.go": there is no'),
+        ('"button.play" =', '"button.go" = "Los"\n"button.play" =', '"button.go": English has no'),
         ("\n[draw]", "\n[drawn]\n[draw]", r"\[drawn\]: English has no such section"),
         ("{n:step|steps}", "{n:Schritt|Schritte}", ""),
         ("{n:step|steps}", "{n:1|2|3|4}", "expected at most 3 forms of a noun, got 4"),

@@ -75,14 +75,13 @@ export function showSlope({state, hidden, isComplete, nudge}) {
   const dot = (className, a, b, r = 4) => make("circle", {class: className, cx: across(a), cy: up(b), r});
   const frame = {x: 0, y: top, width: right, height: bottom - top};
   const inside = make("svg", {...frame, viewBox: Object.values(frame).join(" ")}, line("curve", ...points));
-  const [corner, anchor] = slope < 0 ? [right, "end"] : [left + 12, "start"]; // where the tangent leaves most room
   plot.append(
     make("path", {class: "guide", d: `M${left} ${up(y)}H${across(x)}V${bottom}`}),
     text("word", left - 6, up(y) + 4, said.y, "end"),
     text("word", across(x), bottom + 16, said.x, "middle"),
   );
   if (isComplete)
-    plot.append(text("gradient", corner, top - 8, filled(isWrong ? "{{slope.wrong}}" : "{{slope.is}}", said), anchor));
+    plot.append(text("gradient", right, top - 8, filled(isWrong ? "{{slope.wrong}}" : "{{slope.is}}", said), "end"));
   if (isSloped) inside.append(line("tangent", ...[-reach, reach].map(move => [x + move, y + slope * move])));
   plot.append(inside, dot("point", x, y, 5));
   if (!nudge || !Number.isFinite(nudge.actual)) return;
