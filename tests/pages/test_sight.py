@@ -9,6 +9,7 @@ from page_programs import Recurrent, neuron
 
 from micrograd import MLP, Value, explain, microscope, playground, values
 from micrograd.losses import cross_entropy
+from micrograd.texts import FOLDER
 
 SIZES = {390: 844, 960: 760, 1280: 800, 1920: 1080}  # a phone, a notebook, a laptop, a projector
 
@@ -149,15 +150,22 @@ CUT = """() => {
 }"""
 
 
+# A language of longer words at all sizes, and each language that there is at two of them.
+OTHERS = [path.name.removesuffix(".toml") for path in FOLDER.iterdir() if path.suffix == ".toml"]
+SPOKEN = [("xx", width) for width in SIZES]
+SPOKEN += [(x, width) for x in sorted(OTHERS) if x != "en" for width in (390, 1280)]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("width", SIZES)
-def test_longer_words_are_not_cut(monkeypatch, opened, tmp_path, width):
-    speak(longer, tmp_path, monkeypatch)
+@pytest.mark.parametrize(("language", "width"), SPOKEN)
+def test_the_words_of_other_languages_are_not_cut(monkeypatch, opened, tmp_path, language, width):
+    if language == "xx":
+        speak(longer, tmp_path, monkeypatch)
     loss, names = four_points()
     pages = {
-        "#last": explain(loss, names=names, language="xx"),
-        "#one-step": playground(language="xx"),
-        "#one-step ": microscope(Recurrent(), "AB.", ["ABBA", "AAB"], language="xx"),
+        "#last": explain(loss, names=names, language=language),
+        "#one-step": playground(language=language),
+        "#one-step ": microscope(Recurrent(), "AB.", ["ABBA", "AAB"], language=language),
     }
     for press, made in pages.items():
         made.save(tmp_path / "page.html")
