@@ -82,19 +82,17 @@ class Batch:
                 f"this batch has {len(self)} results, and backward() starts from one: "
                 f"call batch[{key!r}].backward()"
             )
-        upstream = np.asarray(gradient, float)
-        if upstream.shape not in ((), (self.n,)):
-            expected = f"one number as gradient, or one for each of the {self.n} examples"
-            raise ValueError(f"backward expects {expected}, got shape {upstream.shape}")
+        upstream = None
+        if not isinstance(gradient, (int, float)) and np.ndim(gradient):
+            upstream, gradient = self.n * np.asarray(gradient, float), 1.0  # of the mean
+            if upstream.shape != (self.n,):
+                expected = f"one number as gradient, or one for each of the {self.n} examples"
+                raise ValueError(f"backward expects {expected}, got shape {upstream.shape}")
         for watcher in watchers:
             watcher.begin([self])
         with one_at_a_time:
-            if upstream.ndim:  # a gradient of the mean is one of n
-                row, gradients = self._gradients_of(self._structure, self.n * upstream)
-                row.grad += gradients
-            else:
-                row, gradients = self._gradients_of(self._structure, None)
-                row.grad += gradients if gradient == 1 else gradient * gradients
+            row, gradients = self._gradients_of(self._structure, upstream)
+            row.grad += gradients if gradient == 1 else gradient * gradients
         for watcher in watchers:
             watcher.end([self])
 

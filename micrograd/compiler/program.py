@@ -166,9 +166,11 @@ class Program:
         `weighted_of` finds the program for upstream gradients.
         """
         has_gradients = self.has_gradients and not (open_blocks and is_paused())
-        parameters, kept = self.row.data.copy(), arguments
+        # The copy is for a later backward(); the executor knows the address of the array itself.
+        data, kept = self.row.data, arguments
+        parameters = data.copy()
         if has_gradients:
-            mean, gradients, lanes = self.with_gradients(parameters, arguments, n)
+            mean, gradients, lanes = self.with_gradients(data, arguments, n)
             rows, means = lanes[None], [mean]
         else:
             kept = [a.copy() for a in arguments]  # for a later backward()
