@@ -24,7 +24,7 @@ def health(run: Run, *, dark: bool = False, language: str | None = None) -> Figu
     Outputs that pile up at -1 and 1 are those of saturated tanh neurons, and at 0 those of ReLUs
     that do not fire. Gradients of all layers should be about equally wide. The third picture has
     the base-10 logarithm of |step| / |parameters| over the steps: about -3, a thousandth, is usual;
-    far above it a rate is too large, far below too small.
+    far above it a rate is too large, far below too small; it is empty if nothing moved.
 
     Args:
         run: what `watch` returned, after the loop.
@@ -32,7 +32,7 @@ def health(run: Run, *, dark: bool = False, language: str | None = None) -> Figu
         language: that of the words in it, as in `explain`.
 
     Raises:
-        ValueError: the run has no step that moved a parameter.
+        ValueError: the run has no step yet.
 
     Source: A. Karpathy, "Building makemore, part 3: activations and gradients, BatchNorm", 2022.
 
@@ -48,8 +48,8 @@ def health(run: Run, *, dark: bool = False, language: str | None = None) -> Figu
     ['output of an activation', 'gradient', 'step']
     """
     history = run.history
-    if not history.updates:
-        raise ValueError("health expects a run in which parameters moved: call it after the loop")
+    if not history.steps:
+        raise ValueError("health expects a run with a step: call it after the loop")
     outputs: dict[str, list[float]] = defaultdict(list)
     for (_, first), some in history.look.units.items():
         outputs[history.layer[first]] += some
@@ -84,4 +84,5 @@ def _draw_shares(ax: Axes, numbers: dict[str, list[float]], what: str) -> None:
         )
     ax.set(xlabel=what, ylabel=said("plot", "health.share"))
     style_axes(ax)
-    ax.legend(frameon=False, labelcolor=theme["ink"], fontsize="small")
+    if any(numbers):  # a layer that has a name
+        ax.legend(frameon=False, labelcolor=theme["ink"], fontsize="small")

@@ -142,5 +142,5 @@ def test_health_shows_saturated_units_and_the_size_of_steps():
     lefts, _, _ = outputs.patches[0].get_data()
     assert lefts[0] + lefts[-1] > 0.5  # at -1 and 1
     assert [line.get_xdata()[-1] for line in steps.lines[:-1]] == [4, 4]
-    with pytest.raises(ValueError, match="in which parameters moved"):
+    with pytest.raises(ValueError, match="a run with a step"):
         plot.health(watch(range(1), model))
