@@ -19,6 +19,7 @@ from micrograd.engine import Value as Value
 from micrograd.engine import no_grad as no_grad
 from micrograd.engine import topological_order as topological_order
 from micrograd.engine import where as where
+from micrograd.operations import scan as scan
 from micrograd.operations import take as take
 
 if _typing.TYPE_CHECKING:  # for editors and type checkers; `_names_in` says the same
@@ -57,7 +58,7 @@ if _typing.TYPE_CHECKING:  # for editors and type checkers; `_names_in` says the
 
 _names_in = {
     "engine": "Value no_grad topological_order where",
-    "operations": "take",
+    "operations": "scan take",
     "arrays": "values",
     "compiler.function": "compile",
     "compiler.training": "fit",

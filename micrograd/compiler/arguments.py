@@ -124,11 +124,11 @@ class Row(np.ndarray[Any, Any]):
         if ufunc.__name__ in CONDITIONS:
             options.setdefault("dtype", object)
         function = getattr(INSTEAD_OF.get(ufunc.__name__, ufunc), method)
-        return _row(function(*map(_plain, inputs), **options))
+        return as_row(function(*map(_plain, inputs), **options))
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function is np.where and len(args) == 3:
-            return _row(np.frompyfunc(where, 3, 1)(*map(_plain, args)))
+            return as_row(np.frompyfunc(where, 3, 1)(*map(_plain, args)))
         return super().__array_function__(function, types, args, kwargs)
 
 
@@ -144,8 +144,8 @@ def _plain(x: Any) -> Any:
     return x.view(np.ndarray) if isinstance(x, np.ndarray) else x
 
 
-def _row(x: Any) -> Any:
-    # Values among the results make it an array of Values.
+def as_row(x: Any) -> Any:
+    """An array of traced numbers; Values in it make it an array of Values."""
     if not isinstance(x, np.ndarray):
         return x
     has_values = any(isinstance(element, Value) for element in x.flat)

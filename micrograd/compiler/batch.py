@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from micrograd.compiler.arguments import as_row
 from micrograd.compiler.parameters import Row, one_at_a_time
 from micrograd.compiler.schedule import Array
 from micrograd.core.pause import watchers
@@ -145,8 +146,9 @@ def structured(returned: Any, found: list[Any]) -> Any:
         found += returned.ravel().tolist()
         return np.arange(first, len(found)).reshape(returned.shape)
     if isinstance(returned, (list, tuple)):
-        parts = [structured(x, found) for x in returned]
-        return type(returned)(*parts) if hasattr(returned, "_fields") else parts
+        return _like(returned, [structured(x, found) for x in returned])
+    if returned is None:
+        return None
     found.append(returned.item() if isinstance(returned, np.ndarray) else returned)
     return len(found) - 1
 
@@ -155,9 +157,36 @@ def built(structure: Any, of: Callable[[Any], Any]) -> Any:
     """A structure with what `of` returns for an index, or for a list or array of indices."""
     if isinstance(structure, dict):
         return {key: built(part, of) for key, part in structure.items()}
-    if isinstance(structure, list) and all(isinstance(part, int) for part in structure):
-        return of(structure)
     if isinstance(structure, (list, tuple)):
-        parts = [built(part, of) for part in structure]
-        return type(structure)(*parts) if hasattr(structure, "_fields") else parts
-    return of(structure)
+        is_flat = not hasattr(structure, "_fields") and all(type(i) is int for i in structure)
+        return of([*structure]) if is_flat else _like(structure, [built(i, of) for i in structure])
+    return None if structure is None else of(structure)
+
+
+def rebuilt(structure: Any, leaves: Sequence[Any]) -> Any:
+    """What `structured` took apart, with these leaves."""
+    if isinstance(structure, dict):
+        return {key: rebuilt(part, leaves) for key, part in structure.items()}
+    if isinstance(structure, np.ndarray):
+        array = np.empty(structure.size, object)
+        array[:] = [leaves[i] for i in structure.flat]
+        return as_row(array.reshape(structure.shape))
+    if isinstance(structure, (list, tuple)):
+        return _like(structure, [rebuilt(part, leaves) for part in structure])
+    return None if structure is None else leaves[structure]
+
+
+def are_same(a: Any, b: Any) -> bool:
+    """Whether two structures are the same."""
+    if isinstance(a, np.ndarray):
+        return isinstance(b, np.ndarray) and a.shape == b.shape
+    if type(a) is not type(b) or isinstance(a, int) or a is None:
+        return bool(a == b)
+    parts: Any = (a.values(), b.values()) if isinstance(a, dict) else (a, b)
+    is_form = [*a] == [*b] if isinstance(a, dict) else len(a) == len(b)
+    return is_form and all(map(are_same, *parts))
+
+
+def _like(structure: Any, parts: list[Any]) -> Any:
+    kind = type(structure)
+    return kind(*parts) if hasattr(structure, "_fields") else kind(parts)

@@ -62,6 +62,7 @@ class Fused(NamedTuple):
             another one get places after the end of the recording.
         lanes: for each place, whether its result can differ from lane to lane.
         n_instructions: the length of the recording.
+        loops: maps the place of each loop to its body.
 
     All products of a dot are of the same kind: of w * x + v * x + x * x, only the first two are a
     weight times an input, so their dot becomes a part of the sum.
@@ -70,16 +71,26 @@ class Fused(NamedTuple):
     units: dict[int, Unit]
     lanes: list[bool]
     n_instructions: int
+    loops: dict[int, FusedLoop]
+
+
+class FusedLoop(NamedTuple):
+    """The body of a loop after fusion.
+
+    Its `reads` are split into those of uniform numbers and those of numbers in lanes. `results` are
+    the next states and the outputs; `is_kept` says whether another loop reads its states.
+    """
+
+    body: Any
+    units: Fused
+    reads: list[list[int]]
+    results: list[int]
+    is_kept: bool
 
 
 def fused(instructions: Instructions, results: Sequence[int]) -> Fused:
     """The units that these results need; each keeps its own unit, even if a sum could absorb it."""
-    fusion = _Fusion(instructions, results)
-    for place in range(len(instructions) - 1, -1, -1):  # sums before their terms
-        is_needed = fusion.uses[place] and place not in fusion.absorbed
-        if is_needed and fusion.operands[place] and fusion.ops[place] not in CONDITIONS:
-            fusion.add(place)
-    return Fused(dict(reversed(fusion.found.items())), fusion.lanes, len(instructions))
+    return _Fusion(instructions, results).all()
 
 
 class _Fusion:
@@ -93,11 +104,22 @@ class _Fusion:
         self.parts: dict[int, Unit] = {}  # of the current unit, operands before results
         self.places: dict[tuple[Unit, bool], int] = {}  # of parts, by unit and whether in lanes
         self.absorbed: set[int] = set()  # places that another unit has absorbed
-        self.tables = steps.tables
+        self.tables, self.bodies = steps.tables, steps.bodies
+        self.loops: dict[int, FusedLoop] = {}
+        self.kept: set[int] = set()  # loops whose states are read by others
 
-    def add(self, place: int) -> None:
-        """Adds the unit for this place, and the new units that it consists of."""
-        self.found[place] = self.unit(place)
+    def all(self) -> Fused:
+        """All units that the results need."""
+        n = len(self.operands)
+        for place in range(n - 1, -1, -1):  # sums before their terms
+            is_needed = self.uses[place] and place not in self.absorbed
+            if is_needed and self.operands[place] and self.ops[place] not in CONDITIONS:
+                self.found[place] = self.unit(place)
+                self.add_parts()
+        return Fused(dict(reversed(self.found.items())), self.lanes, n, self.loops)
+
+    def add_parts(self) -> None:
+        """Adds the new units of which a unit consists."""
         while self.parts:
             part, unit = self.parts.popitem()
             self.found.pop(part, None)  # other units may use it too: all of them come first
@@ -116,6 +138,10 @@ class _Fusion:
             return self.chain(place)
         if op == "take":
             return Unit(op, (operands[:1], self.alike(operands[1:])))
+        if op == "loop":
+            return self.loop(place)
+        if op.startswith("pick"):
+            return Unit("pick", (operands,), int(op.removeprefix("pick ")))
         if op == "where":
             condition, *sides = operands
             op, operands = f"where {self.ops[condition]}", (*self.operands[condition], *sides)
@@ -154,6 +180,34 @@ class _Fusion:
             else:
                 operands.append(part)
         return Unit(CHAINS[op], (self.alike(sorted(operands)),))
+
+    def loop(self, place: int) -> Unit:
+        """The unit of a loop: its first states, what its steps read, what comes from outside."""
+        body, operands, lanes = self.bodies[place], self.operands[place], self.lanes[place]
+        n, width = len(body.states), len(body.reads)
+        end = n + body.count * width
+        read, ends = operands[n:end], end + len(body.outside)
+        outside, forward = operands[end:ends], operands[ends:]
+        columns: dict[bool, list[int]] = {False: [], True: []}  # those in lanes, and others
+        for k in range(width):
+            columns[any(self.lanes[i] for i in read[k::width])].append(k)
+        rows = range(0, len(read), width or 1)
+        reads = [self.alike([read[t + k] for t in rows for k in some]) for some in columns.values()]
+        steps = body.in_lanes(lanes, [self.lanes[i] for i in outside])
+        fusion = _Fusion(steps, [*body.new, *body.outputs])
+        # A result has a number of its own, in lanes if the states are: else it is copied.
+        results = [
+            i
+            if steps.operands[i] and bool(steps.lanes[i]) == lanes
+            else fusion.part(Unit("copy", ((i,),)), lanes)
+            for i in (*body.new, *body.outputs)
+        ]
+        fusion.add_parts()
+        targets = [[body.reads[k] for k in some] for some in columns.values()]
+        is_kept = place in self.kept
+        self.loops[place] = FusedLoop(body, fusion.all(), targets, results, is_kept)
+        self.kept.update(forward)
+        return Unit("loop", (self.alike(operands[:n], lanes), *reads, outside, forward))
 
     # ---- sums
 

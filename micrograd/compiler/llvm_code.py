@@ -136,6 +136,7 @@ class _Writer:
         self.text.checked = self.checked if CHECKED else None
         self.row_functions: set[str] = set()
         self.parts: dict[str, list[str]] = {}
+        self.bodies: dict[int, str] = {}  # the names of parts, by the ids of groups
         self.found: list[Slots] = []
         self.known: dict[bytes, int] = {}
         self.size = 0
@@ -144,18 +145,26 @@ class _Writer:
         phases = {"before": schedule.before, "lanes": lanes, "means": means}
         for name, groups in (phases | {"after": schedule.after}).items():
             self.is_vector = name in ("lanes", "means") and layout.width > 1
-            self.is_serial = name != "means" and len(groups) > SERIAL
-            runs = self.runs(groups)
-            self.parts[name] = [f"{name}{i}" for i in range(0, len(runs), PART)]
-            for i, part in enumerate(self.parts[name]):
-                self.begin(part, is_one_block=name != "means")
-                for run in runs[i * PART : (i + 1) * PART]:
-                    self.add(run)
+            self.write_parts(name, groups)
         for name in sorted(self.row_functions):
             self.row_by_row(name)
         self.load()
         self.step()
         self.run()
+
+    def write_parts(self, name: str, groups: Sequence[Group]) -> None:
+        """Writes functions that run these groups; bodies of loops come first."""
+        for i, group in enumerate(groups):
+            if group.loop:
+                self.bodies[id(group)] = f"{name}_{i}_"
+                self.write_parts(f"{name}_{i}_", group.loop.groups)
+        self.is_serial = name != "means" and len(groups) > SERIAL
+        runs = self.runs(groups)
+        self.parts[name] = [f"{name}{i}" for i in range(0, len(runs), PART)]
+        for i, part in enumerate(self.parts[name]):
+            self.begin(part, is_one_block=name != "means")
+            for run in runs[i * PART : (i + 1) * PART]:
+                self.add(run)
 
     def begin(self, name: str, is_one_block: bool = True) -> None:
         """Begins a function; n is the number of the block, or that of all blocks in memory."""
@@ -393,6 +402,8 @@ class _Writer:
             self.scatter(group)
         elif group.op == "take":
             self.take(group)
+        elif group.loop:
+            self.loop(group, group.loop)
         else:  # the sum of lists, or their largest or smallest number
             [block], combine = group.operands, FUNCTIONS[REDUCTIONS[group.op]]
             places, (n, length) = _Places(self, block.slots), block.slots.shape
@@ -429,6 +440,30 @@ class _Writer:
                         known[_key(group.result)] = found = FUNCTIONS[group.op](*xs)
                         first = group.result.slots.item(0)
                         self.write(group.result.lanes, j + out + first, found)
+
+    def loop(self, group: Group, loop: Loop) -> None:
+        """A loop, whose body is in functions of its own."""
+        lanes, count = group.result.lanes, loop.count
+        self.move(loop.first, Block(lanes, loop.states))
+        for turn in self.text.range(count):
+            t = count - 1 - turn if loop.is_reversed else turn
+            self.move(Block(lanes, loop.states), Block(lanes, loop.kept), to_row=t)
+            for numbers, slots in loop.reads:
+                self.move(numbers, Block(lanes, slots), row=t)
+            self.call_parts(self.bodies[id(group)], self.arrays, self.n)
+            self.move(Block(lanes, loop.made), Block(lanes, loop.outputs), to_row=t)
+            self.move(Block(lanes, loop.new), Block(lanes, loop.states))
+        self.move(Block(lanes, loop.states), Block(lanes, loop.last))
+
+    def move(self, source: Block, target: Block, row: Any = 0, to_row: Any = 0) -> None:
+        """Copies numbers, of a row of the source or to a row of the target, if there are several."""
+        if source.slots.size and target.slots.size:
+            old, new = (np.atleast_2d(block.slots) for block in (source, target))
+            olds, news = _Places(self, old), _Places(self, new)
+            is_whole = not self.is_vector and olds.steps[1] == news.steps[1] == 1
+            for j, width in self.pieces(old.shape[1], machine().width if is_whole else 1):
+                numbers = self.read(source.lanes, olds.at(row, j), width)
+                self.write(target.lanes, news.at(to_row, j), numbers)
 
     # ---- products
 

@@ -29,6 +29,7 @@ from micrograd.compiler.arguments import Shape, Static, traced
 from micrograd.compiler.batch import structured
 from micrograd.compiler.generators import check_unused, states_of
 from micrograd.compiler.guard import Guard
+from micrograd.compiler.loop import loops_in
 from micrograd.compiler.parameters import recorded_as
 from micrograd.compiler.simplify import CONDITIONS, Simplified
 from micrograd.core.arithmetic import as_number
@@ -131,7 +132,8 @@ def _attempt(
     upstream = [recording.input(0.0) for _ in range(n_upstream)]
     with ExitStack() as if_it_fails, recorded_as(candidates, recording.parameter) as numbers:
         if_it_fails.callback(recording.end)
-        results, structure = _results(function(*arguments))
+        with loops_in(recording):
+            results, structure = _results(function(*arguments))
         nodes = topological_order(*results)  # the parameters are those of all results
         if upstream:
             pairs = zip(results, upstream, strict=True)

@@ -35,7 +35,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from micrograd.compiler import run_numpy
 from micrograd.compiler.fuse import MEANS
-from micrograd.compiler.schedule import Block, Group, Memories, Schedule, Slots
+from micrograd.compiler.schedule import Block, Group, Loop, Memories, Schedule, Slots
 
 Array = Any  # an array of NumPy or JAX
 
@@ -144,6 +144,34 @@ class JaxRun:
             return numbers
         return jnp.where(self._mask.reshape(-1, *[1] * (numbers.ndim - 1)), numbers, 0)
 
+    def _loop(self, loop: Loop, lanes: bool) -> Array:
+        """The results of a loop: the last states, the outputs and the states that are kept."""
+        n, around = self._n if lanes else 1, (self._memory, self._wrong)
+
+        def numbers(block: Block) -> Array:
+            found = self._at(block)
+            return jnp.broadcast_to(found, (n, *found.shape[1:]))
+
+        def step(states: Array, read: Sequence[Array]) -> tuple[Array, Any]:
+            (uniform, rows), _ = around
+            self._memory = Memories(*((starts[:], arrays[:]) for starts, arrays in (uniform, rows)))
+            self._wrong = Memories([], [])
+            self._store(lanes, int(loop.states[0]) if loop.states.size else 0, states)
+            for (_, slots), row in zip(loop.reads, read, strict=True):
+                self._store(lanes, int(slots[0]), row)
+            for group in loop.groups:
+                self._add(group)
+            new, made = (numbers(Block(lanes, slots)) for slots in (loop.new, loop.made))
+            return new, (made, states[:, : loop.kept.shape[1]], self._count(lanes))
+
+        read = [jnp.moveaxis(numbers(block), 1, 0) for block, _ in loop.reads]
+        found = jax.lax.scan(step, numbers(loop.first), read, loop.count, loop.is_reversed)
+        last, (outputs, kept, wrong) = found
+        self._memory, self._wrong = around
+        self._wrong.of(lanes).append(wrong.sum())
+        rows = (jnp.moveaxis(some, 0, 1).reshape(n, -1) for some in (outputs, kept))
+        return jnp.concatenate([last, *rows], axis=1)
+
     def _add(self, group: Group) -> None:
         (lanes, slots), op, blocks = group.result, group.op, group.operands
         if op in FUNCTIONS:
@@ -159,6 +187,8 @@ class JaxRun:
                 found = (left[:, :, None] * right[:, :, :, None]).sum(-1)
             else:  # weights times inputs
                 found = jnp.einsum("...lk,n...rk->n...rl", left[0], right)
+        elif group.loop:
+            found = self._loop(group.loop, lanes)
         elif op == "take":
             index, table = map(self._at, blocks)
             is_valid = (index >= 0) & (index < table.shape[-1]) & (index == jnp.floor(index))

@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from micrograd.compiler.fuse import SCATTERS
-from micrograd.compiler.schedule import Block, Group, Memories, Schedule, Slots
+from micrograd.compiler.schedule import Block, Group, Loop, Memories, Schedule, Slots
 from micrograd.core.shapes import fix_of
 
 Array = npt.NDArray[Any]
@@ -172,6 +172,35 @@ class NumPyRun:
             self._add(group)
         return [step for _, steps in self.steps_of[first:] for step in steps]
 
+    def _loop(self, loop: Loop, in_lanes: bool) -> None:
+        def view(slots: Slots) -> Array:
+            return self._view(Block(in_lanes, slots)) if slots.size else np.empty(slots.shape)
+
+        states, last, outputs, kept = map(view, (loop.states, loop.last, loop.outputs, loop.kept))
+        targets = [view(slots) for _, slots in loop.reads]
+        first = self._operand(loop.first, states.ndim) if loop.states.size else states
+        read = [self._operand(block, 1 + states.ndim) for block, _ in loop.reads]
+        begin, order = len(self.steps_of), range(loop.count)[:: -1 if loop.is_reversed else 1]
+        self._added(loop.groups)
+        made, new = view(loop.made), view(loop.new)
+        steps = [step for _, steps in self.steps_of[begin:] for step in steps]
+        del self.steps_of[begin:]  # they are a part of this group
+
+        def run() -> None:
+            states[...] = first
+            for t in order:
+                if kept.size:
+                    kept[t] = states
+                for target, numbers in zip(targets, read, strict=True):
+                    target[...] = numbers[t]
+                for step in steps:
+                    step()
+                outputs[t] = made
+                states[...] = new
+            last[...] = states
+
+        self._step(run)
+
     def _add(self, group: Group) -> None:
         op, blocks, out = group.op, group.operands, self._view(group.result)
         if op in REDUCTIONS:
@@ -195,6 +224,8 @@ class NumPyRun:
             self._step(memory.take, self._positions(group, blocks[1], out.shape), None, out, "clip")
         elif op in SCATTERS:
             self._scatter(group)
+        elif group.loop:
+            self._loop(group.loop, group.result.lanes)
         elif op in CHOICES:
             self._where(group, out)
         else:

@@ -82,10 +82,13 @@ class Group(NamedTuple):
     op: str
     result: Block
     operands: tuple[Block, ...]
+    loop: Loop | None = None  # if the operation is a loop
 
     def __repr__(self) -> str:
         shape = self.result.slots.shape
         where = " in lanes" if self.result.lanes else ""
+        if self.loop:
+            return f"loop of {self.loop.count} steps of {len(self.loop.groups)} groups{where}"
         if self.op not in PRODUCTS:
             return f"{self.op} of {' x '.join(map(str, shape))}{where}"
         several, n_rights, n_lefts = shape
@@ -101,6 +104,34 @@ class Group(NamedTuple):
         product = f"matrix product ({n_lefts} x {inner}) ({inner} x {columns})"
         product += "" if is_column else where
         return f"{several} times {product}" if several > 1 else product
+
+
+class Loop(NamedTuple):
+    """What a loop does, in the memory of its group; slots are arrays of one axis, or (count, n).
+
+        states = first
+        for t in range(count), or reversed:
+            kept[t] = states;  for each read, its slots = numbers[t]
+            groups
+            outputs[t] = made;  states = new
+        last = states
+
+    Attributes:
+        reads: the numbers that are read in each step, of shape (count, n), and where they go.
+        kept: where the states of each step are kept for a backward loop; has no slots if nowhere.
+    """
+
+    count: int
+    is_reversed: bool
+    groups: list[Group]
+    first: Block
+    states: Slots
+    new: Slots
+    last: Slots
+    reads: list[tuple[Block, Slots]]
+    made: Slots
+    outputs: Slots
+    kept: Slots
 
 
 class Schedule(NamedTuple):
@@ -237,11 +268,18 @@ def order_of_use(fused: Fused, parameters: Sequence[int]) -> list[int]:
 class _Layout:
     """Assigns slots to places and forms groups of units."""
 
-    def __init__(self, fused: Fused, instructions: Instructions) -> None:
+    def __init__(
+        self, fused: Fused, instructions: Instructions, around: _Layout | None = None
+    ) -> None:
         self.units, self.lanes, self.numbers = fused.units, fused.lanes, instructions.numbers
+        self.loops = fused.loops
         self.slot: dict[int, int] = {}
         self.n_uniform = self.n_rows = 0
         self.ones: set[int] = set()
+        self.fixed: dict[tuple[int, bool], int] = {}
+        if around:  # the body of a loop is in the same memory
+            self.n_uniform, self.n_rows = around.n_uniform, around.n_rows
+            self.ones, self.fixed = around.ones, around.fixed
 
     def take_constants(self, instructions: Instructions, results: Sequence[int]) -> None:
         """Takes slots for the constants that are needed, and for 0 and 1."""
@@ -290,7 +328,13 @@ class _Layout:
             alike[self.kind(place)].append(place)
         groups = []
         for (op, *_), members in alike.items():
-            if op in SCATTERS:
+            if op == "loop":
+                groups += map(self.loop, members)
+            elif op == "pick":
+                for place in members:
+                    [[source]], k = self.units[place].operands, self.units[place].length
+                    self.slot[place] = self.slot[source] + k
+            elif op in SCATTERS:
                 groups.append(self.scatter(members))
             elif op in PRODUCTS:
                 groups += self.products(members)
@@ -301,6 +345,8 @@ class _Layout:
     def kind(self, place: int) -> tuple[Any, ...]:
         """A key that is equal for units that can be in the same group."""
         op, operands, size = self.units[place]
+        if op in ("loop", "pick"):
+            return (op,)
         if op in SCATTERS:
             operands = operands[:2]
         lengths = list(map(len, operands))
@@ -337,6 +383,49 @@ class _Layout:
             is_single = unit.op not in LONG and not (unit.op == "take" and q == 1)
             blocks.append(Block(block.lanes, block.slots[:, 0]) if is_single else block)
         return Group(unit.op, Block(lanes, self.take_slots(members, lanes)), tuple(blocks))
+
+    def loop(self, place: int) -> Group:
+        """The group of a loop; its body has slots of its own, which each step uses again."""
+        body, units, targets, results, is_kept = self.loops[place]
+        first, *read, outside, forward = self.units[place].operands
+        lanes, n = self.lanes[place], body.count
+        inner = _Layout(units, body.steps, self)
+        slots = zip(body.outside, (self.slot[i] for i in outside), strict=True)
+        inner.slot.update(slots)
+        states = inner.take_slots(body.states, lanes)
+        begin = self.block([first], ()) if first else Block(lanes, states)
+        reads = []
+        for numbers, some in zip(read, targets, strict=True):
+            if some:
+                block = self.block([numbers], ())
+                reads.append((block._replace(slots=block.slots.reshape(n, -1)), some))
+        if kept := body.kept:
+            [at], size = forward, len(self.loops[forward[0]].body.states)
+            start = self.slot[at] + size + n * len(self.loops[at].body.outputs)
+            rows = start + np.array([k for _, k in kept]) + size * np.arange(n)[:, None]
+            reads.append((Block(self.lanes[at], rows.astype(np.int32)), [i for i, _ in kept]))
+        moved = [(block, inner.take_slots(some, lanes)) for block, some in reads]
+        groups = [
+            group
+            for levels in _levels(units)
+            for places in levels
+            for group in inner.grouped(places)
+        ]
+        self.n_uniform, self.n_rows = inner.n_uniform, inner.n_rows
+        new, made = np.split(np.array(inner.slots_of(tuple(results)), np.int32), [len(body.new)])
+        sizes = [len(states), n * len(made), n * len(states) * is_kept]
+        result = self.take_slots([place, *[None] * (sum(sizes) - 1)], lanes)
+        last, outputs, kept_states = np.split(result, np.cumsum(sizes)[:-1])
+        loop = Loop(
+            n, body.is_backward, groups, begin, states, new, last, moved,
+            made, outputs.reshape(n, -1), kept_states.reshape(n, -1),
+        )  # fmt: skip
+        used = [
+            Block(lane, np.array([self.slot[i] for i in outside if self.lanes[i] == lane], np.int32))
+            for lane in (False, True)
+        ]
+        operands = (begin, *(block for block, _ in moved), *used)
+        return Group("loop", Block(lanes, result), operands, loop)
 
     def products(self, members: list[int]) -> list[Group]:
         """The groups of dots and means of products, one for each size of grid."""

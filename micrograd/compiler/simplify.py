@@ -64,6 +64,7 @@ class Instructions(Sequence[Instruction]):
         lanes: for each instruction, 1 if its result can differ from lane to lane, else 0.
         numbers: maps the place of each input and constant to its number.
         tables: maps the place of each index of a `take` to the lengths of its tables.
+        bodies: maps the place of each loop to what is done in its steps (see `loop.py`).
 
     >>> steps = Instructions()
     >>> steps.add("constant", (), 2.0), steps.add("neg", (0,))
@@ -79,6 +80,7 @@ class Instructions(Sequence[Instruction]):
         self.numbers: dict[int, Number] = {}
         self.tables: dict[int, list[int]] = defaultdict(list)
         self.operands: list[tuple[int, ...]] = []
+        self.bodies: dict[int, Any] = {}
 
     def add(self, op: str, operands: tuple[int, ...], number: Any = None) -> int:
         """Appends an instruction and returns its place."""
@@ -92,6 +94,8 @@ class Instructions(Sequence[Instruction]):
             is_lane = op == "input"
         elif op == "take":
             self.tables[operands[0]].append(len(operands) - 1)
+        elif op == "loop":
+            self.bodies[place] = number
         lanes.append(is_lane if op != "mean" else 0)
         return place
 
@@ -214,7 +218,8 @@ def averaged(recording: Simplified, places: Sequence[int]) -> list[int]:
 
         mean(u + x) = u + mean(x)        mean(u x) = u mean(x)        mean(x / u) = mean(x) / u
 
-    So a penalty on the weights and all of its derivatives are computed once, outside the lanes.
+    So a penalty on the weights and all of its derivatives are computed once, outside the lanes. It
+    also moves into a backward loop, which is linear, if all else that it reads is uniform.
 
     >>> recording = Simplified()
     >>> p, x = recording.parameter(2.0), recording.input(3.0)
@@ -229,6 +234,11 @@ def averaged(recording: Simplified, places: Sequence[int]) -> list[int]:
         op, operands = steps.ops[place], operands_of[place]
         if op in ("+", "-", "*"):
             return not all(lanes[i] for i in operands)
+        if op == "loop":
+            linear = steps.bodies[place].linear
+            return not any(lanes[i] for k, i in enumerate(operands) if k not in linear)
+        if op.startswith("pick"):
+            return moves_inwards(*operands)
         return op == "neg" or (op == "/" and not lanes[operands[1]])
 
     wanted: set[int] = set()
@@ -243,8 +253,9 @@ def averaged(recording: Simplified, places: Sequence[int]) -> list[int]:
         if not lanes[place]:
             mean[place] = place
         elif moves_inwards(place):
-            operands = tuple(mean[i] for i in operands_of[place])
-            mean[place] = recording.add(steps.ops[place], operands)
+            op, operands = steps.ops[place], tuple(mean[i] for i in operands_of[place])
+            add = steps.add if op == "loop" else recording.add
+            mean[place] = add(op, operands, steps.bodies.get(place))
         else:
             mean[place] = recording.add("mean", (place,))
     return [mean[place] for place in places]

@@ -22,6 +22,7 @@ import os
 import random
 import sys
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Any, NamedTuple, NoReturn
 
 from micrograd.core import node
@@ -38,9 +39,12 @@ class Instruction(NamedTuple):
 
 
 class Recording:
-    """A growing list of `instructions`."""
+    """A growing list of `instructions`; inside of another one, with a larger `depth`.
 
-    has_ended = False
+    A recording takes numbers of those around it as inputs (see `compiler/loop.py`).
+    """
+
+    has_ended, depth = False, 0
 
     def __init__(self) -> None:
         self._steps: list[Instruction] = []
@@ -73,9 +77,15 @@ class Recording:
                     return NotImplemented
                 x = self.constant(number)
             elif x.recording is not self:
-                raise ValueError(f"{x!r} belongs to another recording: use a plain number instead")
+                if x.recording.depth > self.depth:
+                    return x.recording.record(op, *operands)
+                x = self.taken_in(x)
             places.append(x.place)
         return Traced(self, self.add(op, tuple(places)))
+
+    def taken_in(self, x: Traced) -> Traced:
+        """A number of another recording as one of this recording."""
+        raise ValueError(f"{x!r} belongs to another recording: use a plain number instead")
 
     def add(self, op: str, operands: tuple[int, ...], number: Number = None) -> int:
         """Appends an instruction and returns its place; operands are the places of results."""
@@ -145,6 +155,8 @@ def users_line(frame: Any) -> str:
 
 # Choices between Values, which have derivatives: `operations.py` fills in `where` and `take`.
 choices: dict[str, Callable[..., Any]] = {}
+# What records a loop as one instruction, if a function is being recorded (`compiler/loop.py`).
+loops: ContextVar[Callable[..., Any] | None] = ContextVar("loops", default=None)
 
 _CHOICE = (
     "if, while, and, or, max() and sorting would fix the decision for all inputs; use "

@@ -1,0 +1,316 @@
+"""`micrograd.scan` while a function is recorded: a loop that stays a loop.
+
+The step is called once, with traced numbers of a recording of its own. What it reads from outside,
+such as parameters, becomes an input there. Then the ordinary closures run, from an upstream
+gradient for each result of the step back to its state, its x, and what it read:
+
+    forward     (state, x) -> (next state, output)
+    backward    (gradient of the next state, sums so far; state, x, gradient of the output)
+                -> (gradient of the state, sums so far; gradient of x)
+
+Both are loops of the same form, and each is one instruction of the recording outside. The forward
+loop keeps the state of each step, and the backward loop, which runs from the last step to the
+first, reads it there. The sums are the gradients of what the step reads from outside.
+
+    >>> from micrograd import compile, scan
+    >>> w = Value(0.5)
+    >>> power = compile(lambda x: scan(lambda y, _: (w * y, None), x, length=1000)[0])
+    >>> power([1.0]).data == 0.5**1000, len(power.instructions) < 30
+    (True, True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from functools import partial
+from itertools import chain
+from typing import Any, NamedTuple
+
+from micrograd.compiler.batch import are_same, rebuilt, structured
+from micrograd.compiler.guard import Guard
+from micrograd.compiler.simplify import Instructions, Simplified, needed
+from micrograd.core.arithmetic import as_number
+from micrograd.core.node import Node, unrecorded
+from micrograd.core.pause import restored
+from micrograd.core.tracing import Traced, loops
+from micrograd.engine import Value, topological_order
+from micrograd.operations import pair_of, unrolled
+
+Leaves = list[Any]
+
+
+class Body(NamedTuple):
+    """What is done in each step of a loop; inputs and results are places in `steps`.
+
+    An instruction that runs it has these operands: the first states, the numbers that are read in
+    each step, step by step, what comes from outside, and for a backward loop the forward one. Its
+    results have indices: the last states, then the outputs, step by step.
+
+    Attributes:
+        steps: the recording; it may hold the body of another loop, too.
+        count: the number of steps.
+        is_backward: whether it runs from the last step to the first.
+        states, new: a number of the state, and that of the next step.
+        reads: the numbers that are read in each step.
+        kept: those that are read from the states of the forward loop, and their indices there.
+        outside: what is the same in all steps.
+        outputs: the numbers that are stored in each step.
+        linear: the indices of operands of which the results are linear functions: a mean of results
+            over lanes is the result of their means.
+    """
+
+    steps: Instructions
+    count: int
+    is_backward: bool
+    states: list[int]
+    new: list[int]
+    reads: list[int]
+    kept: list[tuple[int, int]]
+    outside: list[int]
+    outputs: list[int]
+    linear: frozenset[int] = frozenset()
+
+    def in_lanes(self, are_lanes: bool, outside: Sequence[int]) -> Instructions:
+        """The recording where the states are in lanes, or not, and some of what is outside is."""
+        steps = copy(self.steps)
+        lanes = steps.lanes = bytearray(len(steps))
+        for place in (*self.states, *self.reads, *(place for place, _ in self.kept)):
+            lanes[place] = are_lanes
+        for place, is_lane in zip(self.outside, outside, strict=True):
+            lanes[place] = is_lane
+        for place, operands in enumerate(steps.operands):
+            if operands:
+                lanes[place] = any(lanes[i] for i in operands)
+        return steps
+
+
+class _Inside(Simplified):
+    # The recording of a step. Numbers of the recording around it become inputs.
+
+    def __init__(self, outer: Simplified) -> None:
+        super().__init__()
+        self.outer, self.depth = outer, outer.depth + 1
+        self.taken: dict[int, int] = {}  # the places of these inputs, by their places outside
+
+    def taken_in(self, x: Traced) -> Traced:
+        if x.recording is not self.outer:
+            x = self.outer.taken_in(x)
+        place = self.outer.place(x)
+        if place not in self.taken:
+            self.taken[place] = self.input(0.0).place
+        return Traced(self, self.taken[place])
+
+    def place(self, number: Any) -> int:
+        is_outside = isinstance(number, Traced) and number.recording is not self
+        return super().place(self.taken_in(number) if is_outside else number)
+
+    def loop(self, body: Body, first: Leaves, read: Sequence[Leaves], forward: int | None) -> int:
+        """Records a loop outside; `body` has no `outside` yet, and may read what it does not need.
+
+        `first` are the first states, and `read` has a list for each step.
+        """
+        outer, steps = self.outer, body.steps
+        used = {*needed(steps, [*body.new, *body.outputs])}
+        columns = [j for j, place in enumerate(body.reads) if place in used]
+        outside = {i: place for place, i in self.taken.items() if i in used}
+        for i in used:
+            if steps.ops[i] == "constant":
+                outside[i] = outer.place(steps.numbers[i])
+        operands = [outer.place(x) for x in first]
+        operands += [outer.place(row[j]) for row in read for j in columns]
+        n = len(first)
+        linear = [
+            n + t * len(columns) + k
+            for t in range(body.count)
+            for k, j in enumerate(columns)
+            if j in body.linear
+        ]
+        body = body._replace(
+            reads=[body.reads[j] for j in columns],
+            kept=[(place, j) for place, j in body.kept if place in used],
+            outside=[*outside],
+            linear=frozenset([*range(n), *linear] if body.is_backward else ()),
+        )
+        operands += [*outside.values(), *([] if forward is None else [forward])]
+        return outer.instructions.add("loop", tuple(operands), body)
+
+
+def recorded_loop(
+    outer: Simplified, step: Callable[..., Any], state: Any, xs: Sequence[Any]
+) -> tuple[Any, list[Any]]:
+    """The results of `scan`; a loop whose steps do not have one form is recorded step by step.
+
+    Raises:
+        ValueError: the step changes something outside of it.
+    """
+    first: Leaves = []
+    structure, read = structured(state, first), [list[Any]() for _ in xs]
+    forms = [structured(x, row) for x, row in zip(xs, read, strict=True)]
+    are_alike = all(are_same(form, forms[0]) for form in forms)
+    if not (xs and are_alike and all(map(_is_number, chain(first, *read)))):
+        return unrolled(step, state, xs)
+    are_values = [isinstance(x, Node) for x in first]
+    xs_are_values = [any(isinstance(x, Node) for x in xs) for xs in zip(*read, strict=True)]
+    known: list[bool] = []
+    while known != are_values:  # a number may become a Value in the first step
+        known, inside = are_values, _Inside(outer)
+        states, x = (_inputs(inside, kinds) for kinds in (are_values, xs_are_values))
+        after, output = _once(inside, step, rebuilt(structure, states), rebuilt(forms[0], x))
+        new, outputs = list[Any](), list[Any]()
+        form, output_form = structured(after, new), structured(output, outputs)
+        if not (are_same(form, structure) and all(map(_is_number, chain(new, outputs)))):
+            return unrolled(step, state, xs)
+        are_values = [a or isinstance(b, Node) for a, b in zip(known, new, strict=True)]
+    loop = _Loop(inside, len(xs), states, x, new, outputs)
+    inside.end()
+    return loop.results(first, read, lambda leaves: rebuilt(structure, leaves),
+                        lambda leaves: rebuilt(output_form, leaves))  # fmt: skip
+
+
+@contextmanager
+def loops_in(recording: Simplified) -> Iterator[None]:
+    """A block in which `scan` records loops in this recording."""
+    token = loops.set(partial(recorded_loop, recording))
+    try:
+        yield
+    finally:
+        loops.reset(token)
+
+
+def _inputs(inside: _Inside, are_values: Sequence[bool]) -> Leaves:
+    numbers = [(inside.input(0.0), is_value) for is_value in are_values]
+    return [Value(number) if is_value else number for number, is_value in numbers]
+
+
+def _once(inside: _Inside, step: Callable[..., Any], state: Any, x: Any) -> tuple[Any, Any]:
+    # What a step returns; it may contain loops.
+    guard = Guard(step)
+    with loops_in(inside):
+        returned = pair_of(step(state, x))
+    if not guard.holds():
+        raise ValueError(
+            "a step of scan changes something outside of it, but once compiled, it runs only while "
+            "it is recorded: make it a part of the state, or return it as the output"
+        )
+    return returned
+
+
+def _is_number(x: Any) -> bool:
+    # Whether x is a number or a Value that holds a plain or a traced number.
+    x = x.data if isinstance(x, Node) else x
+    return not isinstance(x, (Node, bool)) and as_number(x) is not NotImplemented
+
+
+def _number(x: Any) -> Any:
+    return x.data if isinstance(x, Node) else x
+
+
+class _Loop:
+    """Both directions of a loop, from the recording of one step."""
+
+    def __init__(
+        self, inside: _Inside, count: int, states: Leaves, x: Leaves, new: Leaves, outputs: Leaves
+    ) -> None:
+        self.inside, self.new, self.outputs = inside, new, outputs
+        results = [*new, *outputs]
+        upstream = [inside.input(0.0) if isinstance(v, Node) else None for v in results]
+        self.outside, sums = self.differentiated(upstream)
+        grads = [[v.grad if isinstance(v, Node) else None for v in some] for some in (states, x)]
+        of_states, self.x_grads = grads
+        place = inside.place
+        at_states, at_x = ([place(_number(v)) for v in some] for some in (states, x))
+        at_new, at_outputs = ([place(_number(v)) for v in some] for some in (new, outputs))
+        form = Body(inside.instructions, count, False, at_states, at_new, at_x, [], [], at_outputs)
+        self.forward = form
+        # The state of the backward loop: the upstream gradients of states, and the sums.
+        self.carried = [i for i, v in enumerate(states) if isinstance(v, Node)]
+        totals = [inside.input(0.0) for _ in sums]
+        given = [u.place for u in upstream[len(new) :] if u is not None]
+        self.backward = form._replace(
+            is_backward=True,
+            states=[place(upstream[i]) for i in self.carried] + [t.place for t in totals],
+            new=[place(of_states[i]) for i in self.carried]
+            + [place(t + g) for t, g in zip(totals, sums, strict=True)],
+            reads=[*at_x, *given],
+            kept=[(i, k) for k, i in enumerate(at_states)],
+            outputs=[place(g) for g in self.x_grads if g is not None],
+            linear=frozenset(range(len(at_x), len(at_x) + len(given))),
+        )
+
+    def differentiated(self, upstream: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """Runs the closures of a step; returns Values outside of it, and their gradients."""
+        ends = [(v, u) for v, u in zip([*self.new, *self.outputs], upstream, strict=True) if u is not None]
+        nodes = topological_order(*(v for v, _ in ends))
+        within = [v for v in nodes if getattr(v.data, "recording", None) is self.inside]
+        known = {*within}
+        read = chain((v for v, _ in ends), *(v._prev for v in within))
+        outside = [v for v in dict.fromkeys(read) if v not in known and v.requires_grad]
+        with restored(outside):
+            for v in (*within, *outside):
+                v.grad = 0
+            for v, u in ends:
+                v.grad += u
+            for v in reversed(within):
+                if v._prev:
+                    v._chain_rule(v.grad, *v._prev)
+            found = [(v, v.grad) for v in outside]
+        found = [(v, grad) for v, grad in found if isinstance(grad, Traced)]
+        return [v for v, _ in found], [grad for _, grad in found]
+
+    def results(
+        self, first: Leaves, read: list[Leaves], state_of: Any, output_of: Any
+    ) -> tuple[Any, list[Any]]:
+        """The last state and the outputs, as results of a node that has all Values as operands."""
+        outer, inside, n, m = self.inside.outer, self.inside, len(self.new), len(self.outputs)
+        rows = [[*map(_number, row)] for row in read]
+        at = inside.loop(self.forward, [*map(_number, first)], rows, None)
+        given: dict[int, Any] = {}  # upstream gradients, by the index of the result
+        values = [first[i] for i in self.carried]
+        columns = [j for j, g in enumerate(self.x_grads) if g is not None]
+        values += [row[j] for row in read for j in columns]
+        values += self.outside
+        is_operand = [isinstance(v, Node) for v in values]
+
+        def backward(_: object, *operands: Value) -> None:
+            upstream = given.copy()
+            given.clear()
+            start = [upstream.get(i, 0) for i in self.carried] + [0.0] * len(self.outside)
+            are_values = [j for j, v in enumerate(self.outputs) if isinstance(v, Node)]
+            numbers = [
+                [*row, *(upstream.get(n + t * m + j, 0) for j in are_values)]
+                for t, row in enumerate(rows)
+            ]
+            gradients = inside.loop(self.backward, start, numbers, at)
+            size = len(self.carried) + len(self.outside)
+            order = [*range(len(self.carried)), *range(size, size + len(rows) * len(columns))]
+            order += range(len(self.carried), size)
+            places = [k for k, is_there in zip(order, is_operand, strict=True) if is_there]
+            for operand, k in zip(operands, places, strict=True):
+                operand.grad += _picked(outer, gradients, k)
+
+        hub = Value(0.0, [v for v in values if isinstance(v, Node)], "scan")
+        hub.data, hub._chain_rule = _picked(outer, at, 0), backward
+
+        def result(k: int, like: Any) -> Any:
+            number = _picked(outer, at, k)
+            if not isinstance(like, Node):
+                return number
+            found = Value(number, (hub,), "scan")
+            found._chain_rule = lambda upstream, _: given.update({k: upstream})
+            if like._chain_rule is unrecorded:
+                found._prev, found._chain_rule = (), unrecorded
+            return found
+
+        last = [result(i, v) for i, v in enumerate(self.new)]
+        outputs = [
+            [result(n + t * m + j, v) for j, v in enumerate(self.outputs)]
+            for t in range(self.forward.count)
+        ]
+        return state_of(last), [*map(output_of, outputs)]
+
+
+def _picked(recording: Simplified, at: int, k: int) -> Traced:
+    # One of the results of a loop.
+    return Traced(recording, recording.instructions.add(f"pick {k}", (at,)))
