@@ -77,13 +77,15 @@ class Fused(NamedTuple):
 class FusedLoop(NamedTuple):
     """The body of a loop after fusion.
 
-    Its `reads` are split into those of uniform numbers and those of numbers in lanes. `results` are
-    the next states and the outputs; `is_kept` says whether another loop reads its states.
+    Its `reads` are split into those of uniform numbers and those of numbers in lanes; `outside` are
+    the places of what comes from outside, `results` those of the next states and the outputs, and
+    `is_kept` says whether another loop reads its states.
     """
 
     body: Any
     units: Fused
     reads: list[list[int]]
+    outside: list[int]
     results: list[int]
     is_kept: bool
 
@@ -203,11 +205,20 @@ class _Fusion:
             for i in (*body.new, *body.outputs)
         ]
         fusion.add_parts()
+        inner = fusion.all()
+        # Uniform parts of sums in lanes are computed once, before the loop.
+        outer_of = dict(zip(body.outside, outside, strict=True))
+        for i, unit in [*inner.units.items()] if lanes else []:
+            if not inner.lanes[i]:
+                moved = [tuple(outer_of.get(k, k) for k in some) for some in unit.operands]
+                outer_of[i] = self.part(unit._replace(operands=tuple(moved)), False)
+                del inner.units[i]
         targets = [[body.reads[k] for k in some] for some in columns.values()]
         is_kept = place in self.kept
-        self.loops[place] = FusedLoop(body, fusion.all(), targets, results, is_kept)
+        self.loops[place] = FusedLoop(body, inner, targets, [*outer_of], results, is_kept)
         self.kept.update(forward)
-        return Unit("loop", (self.alike(operands[:n], lanes), *reads, outside, forward))
+        first, outside = self.alike(operands[:n], lanes), tuple(outer_of.values())
+        return Unit("loop", (first, *reads, outside, forward))
 
     # ---- sums
 

@@ -43,6 +43,7 @@ MEMORY = 2**20  # maximum size of the lanes of a tile, in bytes
 PART = 64  # loops in a function: LLVM takes much longer for large functions
 SERIAL = 500  # with more groups than this, those with few results become rows of one table
 FEW = 8  # results, or terms of a sum
+REGISTERS = 500  # numbers in the body of a loop that are not stored
 CHECKED = bool(os.environ.get("MICROGRAD_CHECKED"))  # check every access to memory, for tests
 
 
@@ -127,6 +128,7 @@ class _Writer:
     Attributes:
         memory: for uniform numbers (False) and lanes (True), the array in the current function.
         is_vector: whether numbers are vectors of lanes; else vectors run over neighbouring slots.
+        registers: in the body of a small loop, the numbers that are not in memory, by their slots.
         at: where the current block begins in the lanes.
     """
 
@@ -136,6 +138,7 @@ class _Writer:
         self.text.checked = self.checked if CHECKED else None
         self.row_functions: set[str] = set()
         self.parts: dict[str, list[str]] = {}
+        self.registers: dict[tuple[bool, int], Any] | None = None
         self.bodies: dict[int, str] = {}  # the names of parts, by the ids of groups
         self.found: list[Slots] = []
         self.known: dict[bytes, int] = {}
@@ -155,7 +158,7 @@ class _Writer:
     def write_parts(self, name: str, groups: Sequence[Group]) -> None:
         """Writes functions that run these groups; bodies of loops come first."""
         for i, group in enumerate(groups):
-            if group.loop:
+            if group.loop and not self.fits_registers(group.loop):
                 self.bodies[id(group)] = f"{name}_{i}_"
                 self.write_parts(f"{name}_{i}_", group.loop.groups)
         self.is_serial = name != "means" and len(groups) > SERIAL
@@ -313,6 +316,8 @@ class _Writer:
 
     def read(self, lanes: bool, slot: Any, width: int = 1, step: int = 1) -> Any:
         """In lanes, the vector of a slot; else `width` numbers at slots with this step."""
+        if self.registers is not None and (lanes, slot) in self.registers:
+            return self.registers[lanes, slot]
         memory = self.memory.of(lanes)
         if self.is_vector:
             vector = self.layout.width
@@ -328,7 +333,15 @@ class _Writer:
     def write(self, lanes: bool, slot: Any, numbers: Num) -> None:
         """Stores a vector in a slot of the lanes, else numbers in neighbouring slots."""
         width = self.layout.width if lanes and self.is_vector else 1
-        self.memory.of(lanes).write(slot * width, numbers)
+        if self.registers is None:
+            self.memory.of(lanes).write(slot * width, numbers)
+        else:
+            self.registers[lanes, slot] = self.text.number(numbers, "double", width)
+
+    @property
+    def widest(self) -> int:
+        """The width of vectors along slots."""
+        return machine().width if self.registers is None else 1
 
     def blocks(self, carried: list[Any] | None = None) -> Iterator[None]:
         """A loop over all blocks, for groups that compute means."""
@@ -431,7 +444,7 @@ class _Writer:
             ]
             for i in self.text.range(len(starts)):
                 *begins, out = [place.at(i) for place in places]
-                for j, width in self.pieces(length, machine().width):
+                for j, width in self.pieces(length, self.widest):
                     known: dict[Any, Num] = {}
                     for key, begin, move in zip(columns, begins, moves, strict=True):
                         known[key] = self.read(key[0], j * move + begin, width, move)
@@ -442,8 +455,11 @@ class _Writer:
                         self.write(group.result.lanes, j + out + first, found)
 
     def loop(self, group: Group, loop: Loop) -> None:
-        """A loop, whose body is in functions of its own."""
+        """A loop, whose body is in functions of its own, unless it is small."""
         lanes, count = group.result.lanes, loop.count
+        if self.fits_registers(loop):
+            self.loop_in_registers(lanes, loop)
+            return
         self.move(loop.first, Block(lanes, loop.states))
         for turn in self.text.range(count):
             t = count - 1 - turn if loop.is_reversed else turn
@@ -454,6 +470,41 @@ class _Writer:
             self.move(Block(lanes, loop.made), Block(lanes, loop.outputs), to_row=t)
             self.move(Block(lanes, loop.new), Block(lanes, loop.states))
         self.move(Block(lanes, loop.states), Block(lanes, loop.last))
+
+    def fits_registers(self, loop: Loop) -> bool:
+        """Whether the numbers of a step need not be stored: vectors along slots would be short."""
+        size = sum(group.result.slots.size for group in loop.groups)
+        is_thin = self.is_vector or size < FEW * len(loop.groups)
+        are_known = all(
+            group.op in FUNCTIONS or group.op in {"dot", *REDUCTIONS} for group in loop.groups
+        )
+        return size <= REGISTERS and is_thin and are_known
+
+    def loop_in_registers(self, lanes: bool, loop: Loop) -> None:
+        """A loop whose states and other numbers stay in registers."""
+        places = [_Places(self, numbers.slots) for numbers, _ in loop.reads]
+        first = loop.first.slots.tolist()
+        states = [self.read(loop.first.lanes, slot) for slot in first]
+
+
+        def store(slots: Slots, numbers: Sequence[Num], row: Any) -> None:
+            for j, x in enumerate(numbers if slots.size else ()):
+                self.write(lanes, _Places(self, slots).at(row, j), x)
+
+        for turn in self.text.range(loop.count, carried=states):
+            t = loop.count - 1 - turn if loop.is_reversed else turn
+            store(loop.kept, states, t)
+            known = {(lanes, slot): x for slot, x in zip(loop.states.tolist(), states, strict=True)}
+            for (numbers, slots), place in zip(loop.reads, places, strict=True):
+                for j, slot in enumerate(slots.tolist()):
+                    known[lanes, slot] = self.read(numbers.lanes, place.at(t, j))
+            self.registers, self.text.is_unrolled = known, True
+            for run in self.runs(loop.groups):
+                self.add(run)
+            self.registers, self.text.is_unrolled = None, False
+            store(loop.outputs, [known[lanes, slot] for slot in loop.made.tolist()], t)
+            states[:] = [known[lanes, slot] for slot in loop.new.tolist()]
+        store(loop.last[None], states, 0)
 
     def move(self, source: Block, target: Block, row: Any = 0, to_row: Any = 0) -> None:
         """Copies numbers, of a row of the source or to a row of the target, if there are several."""
@@ -479,7 +530,7 @@ class _Writer:
         a, b = _Places(self, left.slots), _Places(self, right.slots)
         if n_lefts == 1 and not self.is_vector:  # a column is computed as a row
             a, b, left, right, n_rights, n_lefts = b, a, right, left, n_lefts, n_rights
-        widest = machine().width
+        widest = self.widest
         width = along = 1  # of vectors along results, and along terms
         if not self.is_vector and a.steps[1] == 1 and n_lefts > 1:
             width = min(widest, 1 << (n_lefts.bit_length() - 1))
@@ -652,12 +703,14 @@ class _Places:
             rest = rest[(slice(None),) * axis + (slice(1),)] if is_regular else rest
         self.first, self.sizes = int(rest.flat[0]) if rest.size else 0, rest.shape
         self.table = writer.table(rest) if rest.size > 1 else None
-        self.writer = writer
+        self.writer, self.rest = writer, rest
 
     def at(self, *indices: Any) -> Any:
         """The slot at these indices."""
         place: Any = self.first
-        if self.table is not None:
+        if self.table is not None and all(isinstance(i, int) for i in indices):
+            place = int(self.rest[tuple(i * (n > 1) for i, n in zip(indices, self.sizes))])
+        elif self.table is not None:
             at: Any = 0
             for index, size in zip(indices, self.sizes, strict=True):
                 at = at * size + (index if size > 1 else 0)

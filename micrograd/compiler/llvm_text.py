@@ -211,6 +211,7 @@ class Text:
 
     def __init__(self) -> None:
         self.checked: Any = None
+        self.is_unrolled = False  # whether loops are written turn by turn
         self.declared: set[str] = set()
         self._lines: list[str] = []
         self._block = ""  # the label of the block that is being written
@@ -296,7 +297,8 @@ class Text:
         The end is not reached if `step` does not divide the range. The body replaces the numbers in
         `carried` in each turn; afterwards, they are those of the last one.
         """
-        if isinstance(stop, int) and isinstance(start, int) and stop - start <= step:
+        is_single = isinstance(stop, int) and isinstance(start, int) and stop - start <= step
+        if is_single or self.is_unrolled:
             yield from range(start, stop, step)
             return
         carried = [] if carried is None else carried

@@ -178,8 +178,14 @@ class NumPyRun:
 
         states, last, outputs, kept = map(view, (loop.states, loop.last, loop.outputs, loop.kept))
         targets = [view(slots) for _, slots in loop.reads]
-        first = self._operand(loop.first, states.ndim) if loop.states.size else states
-        read = [self._operand(block, 1 + states.ndim) for block, _ in loop.reads]
+        n_axes = self.memory.of(in_lanes).ndim  # 1 without an axis for the lanes
+
+        def given(block: Block) -> Array:
+            numbers, expected = self._view(block), block.slots.ndim - 1 + n_axes
+            return numbers if numbers.ndim == expected else numbers[..., None]
+
+        first = given(loop.first) if loop.states.size else states
+        read = [given(block) for block, _ in loop.reads]
         begin, order = len(self.steps_of), range(loop.count)[:: -1 if loop.is_reversed else 1]
         self._added(loop.groups)
         made, new = view(loop.made), view(loop.new)

@@ -386,12 +386,11 @@ class _Layout:
 
     def loop(self, place: int) -> Group:
         """The group of a loop; its body has slots of its own, which each step uses again."""
-        body, units, targets, results, is_kept = self.loops[place]
+        body, units, targets, known, results, is_kept = self.loops[place]
         first, *read, outside, forward = self.units[place].operands
         lanes, n = self.lanes[place], body.count
         inner = _Layout(units, body.steps, self)
-        slots = zip(body.outside, (self.slot[i] for i in outside), strict=True)
-        inner.slot.update(slots)
+        inner.slot.update(zip(known, (self.slot[i] for i in outside), strict=True))
         states = inner.take_slots(body.states, lanes)
         begin = self.block([first], ()) if first else Block(lanes, states)
         reads = []
