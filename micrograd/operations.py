@@ -260,14 +260,14 @@ def scan(
     xs: Any = None,
     length: SupportsIndex | None = None,
 ) -> tuple[Any, list[Any]]:
-    """The last state of a loop, and a list of the outputs of its steps:
+    """The last state of a loop, and a list of the outputs of its steps.
 
         outputs = []
         for x in xs:
             state, output = step(state, x)
             outputs.append(output)
 
-    This is what it does, and the nodes of the graph are those of the steps. In a compiled function,
+    The nodes of the graph are those of the steps, as in this loop. In a compiled function,
     it stays a loop: a step is recorded once, forward and backward, so that 10,000 steps take no
     longer to compile than 10. (Loops whose steps differ in form, and those inside of a derivative,
     are recorded step by step.)
@@ -296,9 +296,7 @@ def scan(
     return (loops.get() or unrolled)(step, state, entries)
 
 
-def unrolled(
-    step: Callable[..., Any], state: Any, entries: Sequence[Any]
-) -> tuple[Any, list[Any]]:
+def unrolled(step: Callable[..., Any], state: Any, entries: Sequence[Any]) -> tuple[Any, list[Any]]:
     """The results of `scan`, step by step."""
     outputs = []
     for x in entries:

@@ -5,17 +5,17 @@
 
 Each step of a loop depends on the one before, so there is nothing to do at the same time: what
 counts is how soon the first value comes, and what a step costs. The programs are a function of one
-vector, its value and its gradient, in float64 on one core; both forms use `scan`. Memory is the
-largest that a process of its own takes, beyond one that has compiled `x * x`, and with NumPy.
+vector, its value and its gradient, in float64 on one core; both forms use `scan`. The MB are what
+a process of its own takes at most, beyond one that has compiled `x * x`, without JAX.
 """
 
 # ruff: noqa: D103  # the heading of a section says what its two functions compute
 
 import argparse
 import platform
-import resource
 import subprocess
 import sys
+from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
@@ -74,19 +74,19 @@ def lotka_volterra(n):
     def slopes(rates, x, y):
         return rates[0] * x - rates[1] * x * y, rates[3] * x * y - rates[2] * y
 
-    def step(rates, x, y, total, seen):
-        h = 15 / n
+    def step(rates, state, seen):
+        (x, y, total), h = state, 15 / n
         a, b = slopes(rates, x, y)
         c, d = slopes(rates, x + h / 2 * a, y + h / 2 * b)
         x, y = x + h * c, y + h * d
         return x, y, total + (x - seen[0]) ** 2 + (y - seen[1]) ** 2
 
     def loss():
-        following = lambda s, seen: (step(rates, *s, seen), None)  # noqa: E731
+        following = lambda s, seen: (step(rates, s, seen), None)  # noqa: E731
         return scan(following, (1.0, 0.5, 0.0), seen)[0][2] / n
 
     def in_jax(rates):
-        following = lambda s, seen: (step(rates, *s, seen), None)  # noqa: E731
+        following = lambda s, seen: (step(rates, s, seen), None)  # noqa: E731
         return lax.scan(following, (1.0, 0.5, 0.0), jnp.array(seen))[0][2] / n
 
     return Program(lambda: (loss, rates, ()), in_jax, np.array([1.1, 0.8, 1.0, 0.7]))
@@ -157,7 +157,7 @@ def lstm(n):
             hidden, cell = (np.array([pair[k] for pair in made]) for k in (0, 1))
             return (values(hidden), values(cell), total), None
 
-        return scan(step, (*start, 0.0), [*zip(letters, letters[1:], strict=False)])[0][2] / n
+        return scan(step, (*start, 0.0), [*pairwise(letters)])[0][2] / n
 
     def in_jax(theta):
         parts = theta.reshape(LAYERS, 2, 4, WIDTH)
@@ -178,15 +178,21 @@ def lstm(n):
 PROGRAMS = {"ode": ode, "lotka_volterra": lotka_volterra, "kalman": kalman, "lstm": lstm}
 
 
-def run(name, times):
-    """Compiles and runs a program once; prints the memory of the process, in kB."""
+def largest_memory(name, times):
+    """Prints the MB that compiling and running a program takes at most, where Linux says so."""
     compile(lambda x: x * x)([1.0])
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    if name:
-        function, parameters, _ = PROGRAMS[name](STEPS[name] * times).ours()
-        theta = np.ones(parameters.size) * 0.5
-        compile(function).value_and_grad(theta, parameters=parameters)
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")  # the peak is that of today
+    before = memory("VmRSS")
+    function, parameters, _ = PROGRAMS[name](STEPS[name] * times).ours()
+    numbers = np.full(parameters.size, 0.5)
+    compile(function).value_and_grad(numbers, parameters=parameters)
+    print(f"{(memory('VmHWM') - before) / 1024:.0f}")
+
+
+def memory(what):
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(what))
 
 
 def main() -> None:
@@ -198,7 +204,7 @@ def main() -> None:
     parser.add_argument("--memory", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.memory:
-        run(options.memory, options.times)
+        largest_memory(options.memory, options.times)
         return
     print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()},")
     print("microseconds of a value and its gradient, and seconds of the first call:\n")
@@ -207,9 +213,9 @@ def main() -> None:
     for name in options.only:
         steps = STEPS[name] * options.times
         command = [sys.executable, __file__, "--memory", name, "--times", str(options.times)]
-        memory = int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         row = measured(PROGRAMS[name](steps), options.rounds)
-        print(f"{name:15}{steps:6}{row} {memory / 1024:6.0f}", flush=True)
+        print(f"{name:15}{steps:6}{row} {done.stdout.strip() or '?':>6}", flush=True)
 
 
 if __name__ == "__main__":

@@ -187,7 +187,7 @@ class _Fusion:
         """The unit of a loop: its first states, what its steps read, what comes from outside."""
         body, operands, lanes = self.bodies[place], self.operands[place], self.lanes[place]
         n, width = len(body.states), len(body.reads)
-        end = n + body.count * width
+        end = n + body.n_steps * width
         read, ends = operands[n:end], end + len(body.outside)
         outside, forward = operands[end:ends], operands[ends:]
         columns: dict[bool, list[int]] = {False: [], True: []}  # those in lanes, and others

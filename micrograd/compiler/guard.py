@@ -53,6 +53,7 @@ import numpy as np
 from micrograd.compiler.generators import is_generator
 from micrograd.compiler.parameters import class_of
 from micrograd.core.node import Node
+from micrograd.core.tracing import Traced
 from micrograd.engine import Value
 from micrograd.module import Module
 from micrograd.optim import Optimizer
@@ -207,7 +208,7 @@ class _Walk:
     def _visit(self, thing: Any) -> None:
         if type(thing) is str and thing.isidentifier():
             self._texts.add(thing)
-        if type(thing) in PLAIN or id(thing) in self._seen:
+        if type(thing) in PLAIN or isinstance(thing, Traced) or id(thing) in self._seen:
             return
         self._seen[id(thing)] = thing
         if isinstance(thing, Value):

@@ -35,7 +35,7 @@ import numpy.typing as npt
 from micrograd.compiler import llvm_text as llvm
 from micrograd.compiler.fuse import MEANS, SCATTERS
 from micrograd.compiler.llvm_text import Array, Num, Text, machine
-from micrograd.compiler.schedule import PRODUCTS, Block, Group, Memories, Schedule
+from micrograd.compiler.schedule import PRODUCTS, Block, Group, Loop, Memories, Schedule
 
 Slots = npt.NDArray[Any]
 
@@ -456,7 +456,7 @@ class _Writer:
 
     def loop(self, group: Group, loop: Loop) -> None:
         """A loop, whose body is in functions of its own, unless it is small."""
-        lanes, count = group.result.lanes, loop.count
+        lanes, count = group.result.lanes, loop.n_steps
         if self.fits_registers(loop):
             self.loop_in_registers(lanes, loop)
             return
@@ -486,17 +486,17 @@ class _Writer:
         first = loop.first.slots.tolist()
         states = [self.read(loop.first.lanes, slot) for slot in first]
 
-
         def store(slots: Slots, numbers: Sequence[Num], row: Any) -> None:
             for j, x in enumerate(numbers if slots.size else ()):
                 self.write(lanes, _Places(self, slots).at(row, j), x)
 
-        for turn in self.text.range(loop.count, carried=states):
-            t = loop.count - 1 - turn if loop.is_reversed else turn
+        for turn in self.text.range(loop.n_steps, carried=states):
+            t = loop.n_steps - 1 - turn if loop.is_reversed else turn
             store(loop.kept, states, t)
-            known = {(lanes, slot): x for slot, x in zip(loop.states.tolist(), states, strict=True)}
-            for (numbers, slots), place in zip(loop.reads, places, strict=True):
-                for j, slot in enumerate(slots.tolist()):
+            slots = zip(loop.states.tolist(), states, strict=True)
+            known = {(lanes, slot): x for slot, x in slots}
+            for (numbers, targets), place in zip(loop.reads, places, strict=True):
+                for j, slot in enumerate(targets.tolist()):
                     known[lanes, slot] = self.read(numbers.lanes, place.at(t, j))
             self.registers, self.text.is_unrolled = known, True
             for run in self.runs(loop.groups):
@@ -507,7 +507,7 @@ class _Writer:
         store(loop.last[None], states, 0)
 
     def move(self, source: Block, target: Block, row: Any = 0, to_row: Any = 0) -> None:
-        """Copies numbers, of a row of the source or to a row of the target, if there are several."""
+        """Copies numbers, of a row of the source or to a row of the target."""
         if source.slots.size and target.slots.size:
             old, new = (np.atleast_2d(block.slots) for block in (source, target))
             olds, news = _Places(self, old), _Places(self, new)
@@ -709,7 +709,8 @@ class _Places:
         """The slot at these indices."""
         place: Any = self.first
         if self.table is not None and all(isinstance(i, int) for i in indices):
-            place = int(self.rest[tuple(i * (n > 1) for i, n in zip(indices, self.sizes))])
+            chosen = zip(indices, self.sizes, strict=True)
+            place = int(self.rest[tuple(i if size > 1 else 0 for i, size in chosen)])
         elif self.table is not None:
             at: Any = 0
             for index, size in zip(indices, self.sizes, strict=True):

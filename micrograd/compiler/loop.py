@@ -50,7 +50,6 @@ class Body(NamedTuple):
 
     Attributes:
         steps: the recording; it may hold the body of another loop, too.
-        count: the number of steps.
         is_backward: whether it runs from the last step to the first.
         states, new: a number of the state, and that of the next step.
         reads: the numbers that are read in each step.
@@ -62,7 +61,7 @@ class Body(NamedTuple):
     """
 
     steps: Instructions
-    count: int
+    n_steps: int
     is_backward: bool
     states: list[int]
     new: list[int]
@@ -123,7 +122,7 @@ class _Inside(Simplified):
         n = len(first)
         linear = [
             n + t * len(columns) + k
-            for t in range(body.count)
+            for t in range(body.n_steps)
             for k, j in enumerate(columns)
             if j in body.linear
         ]
@@ -186,15 +185,16 @@ def _inputs(inside: _Inside, are_values: Sequence[bool]) -> Leaves:
 
 def _once(inside: _Inside, step: Callable[..., Any], state: Any, x: Any) -> tuple[Any, Any]:
     # What a step returns; it may contain loops.
-    guard = Guard(step)
-    with loops_in(inside):
-        returned = pair_of(step(state, x))
-    if not guard.holds():
-        raise ValueError(
-            "a step of scan changes something outside of it, but once compiled, it runs only while "
-            "it is recorded: make it a part of the state, or return it as the output"
-        )
-    return returned
+    for _ in range(2):  # a layer may store its last result: the second call changes nothing
+        guard = Guard(step)
+        with loops_in(inside):
+            returned = pair_of(step(state, x))
+        if guard.holds():
+            return returned
+    raise ValueError(
+        "a step of scan changes something outside of it, but once compiled, it runs only while it "
+        "is recorded: make it a part of the state, or return it as the output"
+    )
 
 
 def _is_number(x: Any) -> bool:
@@ -241,7 +241,11 @@ class _Loop:
 
     def differentiated(self, upstream: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Runs the closures of a step; returns Values outside of it, and their gradients."""
-        ends = [(v, u) for v, u in zip([*self.new, *self.outputs], upstream, strict=True) if u is not None]
+        ends = [
+            (v, u)
+            for v, u in zip([*self.new, *self.outputs], upstream, strict=True)
+            if u is not None
+        ]
         nodes = topological_order(*(v for v, _ in ends))
         within = [v for v in nodes if getattr(v.data, "recording", None) is self.inside]
         known = {*within}
@@ -264,7 +268,7 @@ class _Loop:
     ) -> tuple[Any, list[Any]]:
         """The last state and the outputs, as results of a node that has all Values as operands."""
         outer, inside, n, m = self.inside.outer, self.inside, len(self.new), len(self.outputs)
-        rows = [[*map(_number, row)] for row in read]
+        rows = [[Traced(outer, outer.place(_number(x))) for x in row] for row in read]
         at = inside.loop(self.forward, [*map(_number, first)], rows, None)
         given: dict[int, Any] = {}  # upstream gradients, by the index of the result
         values = [first[i] for i in self.carried]
@@ -290,7 +294,7 @@ class _Loop:
             for operand, k in zip(operands, places, strict=True):
                 operand.grad += _picked(outer, gradients, k)
 
-        hub = Value(0.0, [v for v in values if isinstance(v, Node)], "scan")
+        hub = Value(0.0, [v for v in values if isinstance(v, Value)], "scan")
         hub.data, hub._chain_rule = _picked(outer, at, 0), backward
 
         def result(k: int, like: Any) -> Any:
@@ -306,7 +310,7 @@ class _Loop:
         last = [result(i, v) for i, v in enumerate(self.new)]
         outputs = [
             [result(n + t * m + j, v) for j, v in enumerate(self.outputs)]
-            for t in range(self.forward.count)
+            for t in range(self.forward.n_steps)
         ]
         return state_of(last), [*map(output_of, outputs)]
 

@@ -165,7 +165,7 @@ class JaxRun:
             return new, (made, states[:, : loop.kept.shape[1]], self._count(lanes))
 
         read = [jnp.moveaxis(numbers(block), 1, 0) for block, _ in loop.reads]
-        found = jax.lax.scan(step, numbers(loop.first), read, loop.count, loop.is_reversed)
+        found = jax.lax.scan(step, numbers(loop.first), read, loop.n_steps, loop.is_reversed)
         last, (outputs, kept, wrong) = found
         self._memory, self._wrong = around
         self._wrong.of(lanes).append(wrong.sum())

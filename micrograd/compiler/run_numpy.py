@@ -186,7 +186,7 @@ class NumPyRun:
 
         first = given(loop.first) if loop.states.size else states
         read = [given(block) for block, _ in loop.reads]
-        begin, order = len(self.steps_of), range(loop.count)[:: -1 if loop.is_reversed else 1]
+        begin, order = len(self.steps_of), range(loop.n_steps)[:: -1 if loop.is_reversed else 1]
         self._added(loop.groups)
         made, new = view(loop.made), view(loop.new)
         steps = [step for _, steps in self.steps_of[begin:] for step in steps]

@@ -27,7 +27,7 @@ The gradients of weights form grids too: every input is multiplied by every upst
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, product
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -88,7 +88,7 @@ class Group(NamedTuple):
         shape = self.result.slots.shape
         where = " in lanes" if self.result.lanes else ""
         if self.loop:
-            return f"loop of {self.loop.count} steps of {len(self.loop.groups)} groups{where}"
+            return f"loop of {self.loop.n_steps} steps of {len(self.loop.groups)} groups{where}"
         if self.op not in PRODUCTS:
             return f"{self.op} of {' x '.join(map(str, shape))}{where}"
         several, n_rights, n_lefts = shape
@@ -107,21 +107,21 @@ class Group(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """What a loop does, in the memory of its group; slots are arrays of one axis, or (count, n).
+    """What a loop does, in the memory of its group; slots are arrays of one axis, or (n_steps, n).
 
         states = first
-        for t in range(count), or reversed:
+        for t in range(n_steps), or reversed:
             kept[t] = states;  for each read, its slots = numbers[t]
             groups
             outputs[t] = made;  states = new
         last = states
 
     Attributes:
-        reads: the numbers that are read in each step, of shape (count, n), and where they go.
+        reads: the numbers that are read in each step, of shape (n_steps, n), and where they go.
         kept: where the states of each step are kept for a backward loop; has no slots if nowhere.
     """
 
-    count: int
+    n_steps: int
     is_reversed: bool
     groups: list[Group]
     first: Block
@@ -205,7 +205,7 @@ def scheduled(
     phases: list[list[Group]] = []
     ends = []
     for levels in _levels(fused):
-        phases.append([group for places in levels for group in layout.grouped(places)])
+        phases.append(layout.all_grouped(levels))
         ends.append(layout.n_uniform)
     before, lanes, after = phases
     sizes, means = Memories(layout.n_uniform, layout.n_rows), (ends[0], ends[1])
@@ -321,6 +321,10 @@ class _Layout:
     def in_lanes(self, places: Places) -> bool:
         return places[0] == ONE or self.lanes[places[0]]
 
+    def all_grouped(self, levels: Iterable[Sequence[int]]) -> list[Group]:
+        """The groups of all levels, in order."""
+        return [group for places in levels for group in self.grouped(places)]
+
     def grouped(self, places: Sequence[int]) -> list[Group]:
         """The groups of units that do not depend on each other."""
         alike: dict[Any, list[int]] = defaultdict(list)
@@ -388,7 +392,7 @@ class _Layout:
         """The group of a loop; its body has slots of its own, which each step uses again."""
         body, units, targets, known, results, is_kept = self.loops[place]
         first, *read, outside, forward = self.units[place].operands
-        lanes, n = self.lanes[place], body.count
+        lanes, n = self.lanes[place], body.n_steps
         inner = _Layout(units, body.steps, self)
         inner.slot.update(zip(known, (self.slot[i] for i in outside), strict=True))
         states = inner.take_slots(body.states, lanes)
@@ -404,12 +408,7 @@ class _Layout:
             rows = start + np.array([k for _, k in kept]) + size * np.arange(n)[:, None]
             reads.append((Block(self.lanes[at], rows.astype(np.int32)), [i for i, _ in kept]))
         moved = [(block, inner.take_slots(some, lanes)) for block, some in reads]
-        groups = [
-            group
-            for levels in _levels(units)
-            for places in levels
-            for group in inner.grouped(places)
-        ]
+        groups = inner.all_grouped(chain.from_iterable(_levels(units)))
         self.n_uniform, self.n_rows = inner.n_uniform, inner.n_rows
         new, made = np.split(np.array(inner.slots_of(tuple(results)), np.int32), [len(body.new)])
         sizes = [len(states), n * len(made), n * len(states) * is_kept]
@@ -420,7 +419,9 @@ class _Layout:
             made, outputs.reshape(n, -1), kept_states.reshape(n, -1),
         )  # fmt: skip
         used = [
-            Block(lane, np.array([self.slot[i] for i in outside if self.lanes[i] == lane], np.int32))
+            Block(
+                lane, np.array([self.slot[i] for i in outside if self.lanes[i] == lane], np.int32)
+            )
             for lane in (False, True)
         ]
         operands = (begin, *(block for block, _ in moved), *used)

@@ -57,10 +57,11 @@ import re
 import textwrap
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from micrograd.compiler.schedule import Block, Group, Schedule, Slots
+from micrograd.compiler.schedule import Block, Group, Loop, Schedule, Slots
 from micrograd.compiler.simplify import Instructions, needed
 from micrograd.core.naming import distinct
 
@@ -75,6 +76,7 @@ NUMPY = {
 }
 TAKEN = {*NUMPY, "erf", "abs", "inputs", "n", "one", "parameters", "program", "range", "zero"}
 REDUCTIONS = {"sum": "sum", "largest": "max", "smallest": "min"}
+INDENT = 4 * SPACE
 FEW = 4  # more parameters than these, if they are used together, get a name
 
 
@@ -155,17 +157,67 @@ def scalar_source(
     known = dict(zip([*range(n), *parameters], names, strict=True))
     lines = [assignment(f"[{', '.join(names[n:])}]", "parameters")] if parameters else []
     lines += [assignment(f"[{', '.join(names[:n])}]", "inputs")] if inputs else []
-    for place in needed(steps, [*results, *(gradients or ())]):
-        op, operands, number = steps[place]
-        if op == "constant":
-            known[place] = repr(float(number))
-        elif place not in known:
-            known[place] = next(variables)
-            lines.append(assignment(known[place], expression(op, [known[i] for i in operands])))
+    lines += _scalar_lines(steps, [*results, *(gradients or ())], known, variables)
     returned = f"[{', '.join(known[i] for i in results)}]"
     if gradients is not None:
         returned = f"{known[results[0]]},{SPACE}[{', '.join(known[i] for i in gradients)}]"
     return definition("program", ["parameters", "inputs"], [*lines, f"return{SPACE}{returned}"])
+
+
+def _scalar_lines(
+    steps: Instructions, results: Sequence[int], known: dict[int, str], variables: Iterator[str]
+) -> list[str]:
+    # A line for each number that is not known yet; `known` gets its name.
+    lines = []
+    for place in needed(steps, results):
+        op, operands, number = steps[place]
+        given = [known[i] for i in operands]
+        if op == "constant":
+            known[place] = repr(float(number))
+        elif op.startswith("pick"):
+            [loop], k = operands, int(op.removeprefix("pick "))
+            body, names = steps.bodies[loop], given[0].split()
+            n, m = len(body.states), len(body.outputs)
+            t, j = divmod(k - n, m or 1)
+            t = body.n_steps - 1 - t if body.is_backward else t
+            known[place] = f"{names[0]}[{k}]" if k < n else f"{names[1]}[{t}][{j}]"
+        elif op == "loop":
+            body, names = steps.bodies[place], [next(variables) for _ in range(4)]
+            known[place] = " ".join(names)
+            lines += _scalar_loop(body, given, names, variables)
+        elif place not in known:
+            known[place] = next(variables)
+            lines.append(assignment(known[place], expression(op, given)))
+    return lines
+
+
+def _scalar_loop(
+    body: Any, given: list[str], names: list[str], variables: Iterator[str]
+) -> list[str]:
+    # The lines of a loop; the names are those of the states, the outputs, the states of all steps,
+    # and what is read in a step.
+    state, outputs, kept, read = names
+    n, width = len(body.states), len(body.reads)
+    end = n + width * body.n_steps
+    places = [*body.states, *body.reads, *(place for place, _ in body.kept)]
+    inner = {place: next(variables) for place in places}
+    inner.update(zip(body.outside, given[end : end + len(body.outside)], strict=True))
+    taken = [inner[place] for place in places]
+    rows = ", ".join(f"[{', '.join(given[n + width * t :][:width])}]" for t in range(body.n_steps))
+    columns = [f"{given[-1].split()[2]}[-1 - {read}][{k}]" for _, k in body.kept]
+    index = f"[{'-1 - ' * body.is_backward}{read}]"
+    inside = [f"{kept}.append({state})"] * (not body.is_backward)
+    inside += [assignment(f"[{', '.join(taken[:n])}]", state)] * bool(n)
+    if width:
+        inside.append(assignment(f"[{', '.join(taken[n : n + width])}]", f"[{rows}]{index}"))
+    inside += map(assignment, taken[n + width :], columns)
+    inside += _scalar_lines(body.steps, [*body.new, *body.outputs], inner, variables)
+    made, new = ([inner[i] for i in some] for some in (body.outputs, body.new))
+    inside += [f"{outputs}.append([{', '.join(made)}])"] * bool(made)
+    inside.append(assignment(state, f"[{', '.join(new)}]"))
+    lines = [assignment(state, f"[{', '.join(given[:n])}]"), assignment(outputs, "[]")]
+    lines += [assignment(kept, "[]")] * (not body.is_backward)
+    return [*lines, f"for {read} in range({body.n_steps}):", *(INDENT + line for line in inside)]
 
 
 def matrix_source(
@@ -278,8 +330,45 @@ class _Writer:
         self.lines.append(assignment(name, text))
         return name
 
+    def loop(self, group: Group, loop: Loop) -> None:
+        """Adds the lines of a loop."""
+        lanes, count, around = group.result.lanes, loop.n_steps, self.lines
+        t, state, made, kept, result = (next(self.names) for _ in range(5))
+
+        def rows(block: Block, shape: str) -> str:
+            text = self.flat(*block)
+            text += "[:, None] * one" * (lanes and not block.lanes)
+            return text if not shape else f"({text}).reshape({shape}{', n' * lanes})"
+
+        first = rows(loop.first, "") if loop.states.size else "zeros((0, n))" if lanes else "[]"
+        around += [assignment(state, first), assignment(f"{made}, {kept}", "[], []")]
+        reads = []
+        for block, slots in loop.reads:
+            name, x = next(self.names), next(self.names)
+            around.append(assignment(name, rows(block, f"{count}, {len(slots)}")))
+            reads.append(assignment(x, f"{name}[{t}]"))
+            self.hold(x, Block(lanes, slots))
+        order = f"reversed(range({count}))" if loop.is_reversed else f"range({count})"
+        around.append(f"for {t} in {order}:")
+        self.lines = [f"{kept}.append({state})"] * bool(loop.kept.size) + reads
+        self.hold(state, Block(lanes, loop.states))
+        for inner in loop.groups:
+            self.write(inner)
+        self.lines += [f"{made}.append({self.flat(lanes, loop.made)})"] * bool(loop.made.size)
+        if loop.states.size:
+            self.lines.append(assignment(state, self.flat(lanes, loop.new)))
+        around += [INDENT + line for line in self.lines]
+        self.lines = around
+        outputs = f"{made}[::-1]" if loop.is_reversed else made
+        text = f"concatenate([{state}, *{outputs}, *{kept}])"
+        self.lines.append(assignment(result, text))
+        self.hold(result, group.result)
+
     def write(self, group: Group) -> None:
         """Adds the line that computes the group."""
+        if group.loop:
+            self.loop(group, group.loop)
+            return
         result, name = group.result, next(self.names)
         self.lines.append(assignment(name, self.text_of(group)))
         self.hold(name, result)
@@ -288,7 +377,7 @@ class _Writer:
 
     def text_of(self, group: Group) -> str:
         """The text that computes the group."""
-        op, (in_lanes, slots), blocks = group
+        op, (in_lanes, slots), blocks, _ = group
         text_once = f"({{}}).{'item' if slots.size == 1 else 'ravel'}()"  # what runs once
         if op in ("dot", "mean"):
             return self.product(group, text_once)
