@@ -88,7 +88,8 @@ class Group(NamedTuple):
         shape = self.result.slots.shape
         where = " in lanes" if self.result.lanes else ""
         if self.loop:
-            return f"loop of {self.loop.n_steps} steps of {len(self.loop.groups)} groups{where}"
+            size, way = len(self.loop.groups), " backwards" * self.loop.is_reversed
+            return f"loop of {self.loop.n_steps} steps{way}, {size} groups each{where}"
         if self.op not in PRODUCTS:
             return f"{self.op} of {' x '.join(map(str, shape))}{where}"
         several, n_rights, n_lefts = shape
@@ -330,7 +331,7 @@ class _Layout:
         alike: dict[Any, list[int]] = defaultdict(list)
         for place in places:
             alike[self.kind(place)].append(place)
-        groups = []
+        groups: list[Group] = []
         for (op, *_), members in alike.items():
             if op == "loop":
                 groups += map(self.loop, members)
