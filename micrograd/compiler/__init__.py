@@ -32,7 +32,7 @@ Modules around the passes:
     guard         what a function reads from outside, and whether any of it has changed
     parameters    storage shared by parameters, while `p.data` and `p.grad` work as before
     program       the result of all passes, for examples of one shape
-    text, picture, profile              a program as Python, as a drawing, and where its time goes
+    text, picture                       a program as Python, and as a drawing
     batch         what a compiled function returns
     update        an optimizer's rule as groups; training steps in one call of the executor
     function, training                  `micrograd.compile` and `micrograd.fit`

@@ -38,7 +38,6 @@ from micrograd.compiler.arguments import Shape, Static, as_array, is_array, shap
 from micrograd.compiler.batch import Batch
 from micrograd.compiler.guard import Guard, objects_of
 from micrograd.compiler.parameters import is_recording, one_at_a_time
-from micrograd.compiler.profile import Profile
 from micrograd.compiler.program import DTYPES, Program, Shapes
 from micrograd.compiler.run_llvm import why_not
 from micrograd.compiler.schedule import Group
@@ -387,14 +386,6 @@ class Compiled:
     def instructions(self) -> Instructions:
         """The instructions of the latest program."""
         return self._latest.instructions
-
-    def profile(self, *arguments: Numbers) -> Profile:
-        """The time of each group in a forward and backward pass on a batch; printed, a table."""
-        prepared = self._prepared(arguments)
-        if prepared is None:
-            raise TypeError("profile expects a batch of numbers, got Values: pass their data")
-        program, arrays, n = prepared
-        return Profile(program, arrays, n)
 
     @property
     def parameters(self) -> list[Value]:

@@ -5,7 +5,7 @@
 >>> f([1.0])  # doctest: +ELLIPSIS
 Traceback (most recent call last):
     ...
-ValueError: the function draws from Python's random at ..., line 1, ...
+ValueError: the function draws from Python's random, but once compiled, ...
 """
 
 from __future__ import annotations
@@ -13,13 +13,10 @@ from __future__ import annotations
 import inspect
 import pickle
 import random
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-
-from micrograd.core.tracing import users_line
 
 OF_PYTHON: Any = random.random.__self__  # type: ignore[attr-defined]
 
@@ -40,11 +37,14 @@ def check_unused(
 ) -> None:
     """Raises a ValueError if a generator was used since; `run` calls the function once more."""
     for generator, state in states:
-        # Once more, because another thread may have drawn meanwhile.
-        if _state(generator) != state and (place := _place_of_draw(generator, run)) is not None:
+        if _state(generator) == state:
+            continue
+        state = _state(generator)
+        run()  # another thread may have drawn, or the function seeds it
+        if _state(generator) != state:
             raise ValueError(
-                f"the function draws from {_name(generator, function)}{place}, but once compiled, "
-                "it would use the same random numbers in every call: pass them as an argument"
+                f"the function draws from {_name(generator, function)}, but once compiled, it "
+                "would use the same random numbers in every call: pass them as an argument"
             )
 
 
@@ -64,24 +64,3 @@ def _name(generator: Any, function: Callable[..., Any]) -> str:
     names = {**found.nonlocals, **found.globals} if found else {}
     kind = f"a generator of the class {type(generator).__name__}"
     return next((name for name, x in names.items() if x is generator), kind)
-
-
-def _place_of_draw(generator: Any, run: Callable[[], object]) -> str | None:
-    # The line, where Python's profiler sees it; None if the function does not draw.
-    state, lines = _state(generator), list[str]()
-
-    def watch(frame: Any, event: str, called: Any) -> None:
-        owner = called.__self__ if event == "c_call" else frame.f_locals.get("self")
-        if event in ("call", "c_call") and owner is generator and not lines:
-            lines.append(f" at {users_line(frame)}")
-
-    profiler = sys.getprofile()
-    is_of_python = isinstance(generator, random.Random)
-    sys.setprofile(watch if is_of_python else profiler)
-    try:
-        run()
-    finally:
-        sys.setprofile(profiler)
-    if _state(generator) == state:  # another thread drew, or the function seeds it
-        return None
-    return next(iter(lines), None) if is_of_python else ""

@@ -1,4 +1,4 @@
-"""Running a schedule with JAX, on all devices of a machine or of a cluster.
+"""Running a schedule with JAX, on all devices of a machine.
 
 The schedule becomes one function of arrays, made of `jax.numpy`, group by group, which XLA compiles
 for the processor or accelerator at hand. Nothing is overwritten: each group adds an array to the
@@ -30,7 +30,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.experimental.multihost_utils import process_allgather
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from micrograd.compiler import run_numpy
@@ -282,16 +281,16 @@ class JaxExecutor:
     """An executor that runs a schedule on all devices that JAX finds, in 'float64' or 'float32'.
 
     Attributes:
-        compiled: maps a number of examples to the compiled function, the shardings of its
-            arguments, and the number of lanes that it expects.
+        compiled: maps a number of examples to the compiled function, and the number of lanes that
+            it expects.
     """
 
     def __init__(self, schedule: Schedule, dtype: str) -> None:
         self.schedule, self.dtype = schedule, dtype
 
-        def compiled(n: int) -> tuple[Any, Any, int]:
+        def compiled(n: int) -> tuple[Any, int]:
             function, shardings, lanes = sharded(schedule, dtype, n)
-            return jax.jit(function, in_shardings=shardings), shardings, lanes
+            return jax.jit(function, in_shardings=shardings), lanes
 
         self.compiled = lru_cache(KEPT)(compiled)
 
@@ -300,14 +299,9 @@ class JaxExecutor:
     ) -> tuple[Array, list[Array]]:
         """The results that are uniform or means, and a row of lanes for each remaining result."""
         with jax.enable_x64(self.dtype == "float64"):
-            function, shardings, lanes = self.compiled(n)
-            given: Any = parameters, *(filled(a, lanes) for a in arguments)
-            if jax.process_count() > 1:  # each has all examples, and places its share
-                given = jax.device_put(given, shardings)
-            uniform, rows = function(*given)
+            function, lanes = self.compiled(n)
+            uniform, rows = function(parameters, *(filled(a, lanes) for a in arguments))
             found = np.asarray(uniform)  # waits for the devices
-            if jax.process_count() > 1:
-                rows = process_allgather(rows, tiled=True)
         if found[-1]:
             raise IndexError(WRONG_INDEX)
         return found[:-1], [np.array(row, float)[:n] for row in rows]
@@ -357,7 +351,7 @@ class JaxLoop:
     """Training steps in a loop inside a compiled function; `NumPyLoop` describes the arguments."""
 
     def __init__(self, update: Any, memory: Any) -> None:
-        self.largest, self.memory = 2**62 if jax.process_count() == 1 else 0, memory
+        self.largest, self.memory = 2**62, memory
         self._update = update
         self._compiled = lru_cache(KEPT)(self._loop)
 

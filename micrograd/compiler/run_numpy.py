@@ -82,7 +82,6 @@ class NumPyRun:
         uniform: the uniform numbers; those of the parameters come first.
         lanes: the numbers in lanes, of shape (slots, lanes); a single lane has no axis.
         parameters: the data of the parameters.
-        steps_of: each group, and its steps.
         until_means, after_means: all steps, in two lists.
         uniform_results: returns a copy of the results that are uniform or means.
         lane_results: returns a copy of the other results, with a row of lanes for each.
@@ -114,12 +113,16 @@ class NumPyRun:
         self._inputs = [rows[places.start : places.stop].T for places in schedule.inputs]
         self._checks: list[Step] = []  # of arguments that are indices
         self.gathered: dict[Any, Array] = {}
-        self.steps_of: list[tuple[Group, list[Step]]] = []
-        self.until_means = self._added([*schedule.before, *schedule.lanes])
+        self._steps: list[Step] = []
+        self.until_means = self._steps
+        for group in (*schedule.before, *schedule.lanes):
+            self._add(group)
         if n > 1:
             means = self.uniform[slice(*schedule.means)]
             self.until_means.append(partial(np.multiply, means, np.array(1 / n), means))
-        self.after_means = self._added(schedule.after)
+        self.after_means = self._steps = []
+        for group in schedule.after:
+            self._add(group)
 
     def load(self, arguments: Sequence[Array]) -> None:
         """Copies the arguments, even read-only ones: other code may write to their memory."""
@@ -138,7 +141,7 @@ class NumPyRun:
     # ---- views
 
     def _step(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> None:
-        self.steps_of[-1][1].append(partial(function, *arguments, **named))
+        self._steps.append(partial(function, *arguments, **named))
 
     def _view(self, block: Block) -> Array:
         """The numbers of a block, in the shape of its slots plus a last axis for the lanes."""
@@ -164,14 +167,6 @@ class NumPyRun:
 
     # ---- groups
 
-    def _added(self, groups: Sequence[Group]) -> list[Step]:
-        """The steps of these groups."""
-        first = len(self.steps_of)
-        for group in groups:
-            self.steps_of.append((group, []))
-            self._add(group)
-        return [step for _, steps in self.steps_of[first:] for step in steps]
-
     def _loop(self, loop: Loop, in_lanes: bool) -> None:
         def view(slots: Slots) -> Array:
             return self._view(Block(in_lanes, slots)) if slots.size else np.empty(slots.shape)
@@ -186,11 +181,12 @@ class NumPyRun:
 
         first = given(loop.first) if loop.states.size else states
         read = [given(block) for block, _ in loop.reads]
-        begin, order = len(self.steps_of), range(loop.n_steps)[:: -1 if loop.is_reversed else 1]
-        self._added(loop.groups)
+        order = range(loop.n_steps)[:: -1 if loop.is_reversed else 1]
+        around, self._steps = self._steps, []
+        for group in loop.groups:
+            self._add(group)
         made, new = view(loop.made), view(loop.new)
-        steps = [step for _, steps in self.steps_of[begin:] for step in steps]
-        del self.steps_of[begin:]  # they are a part of this group
+        steps, self._steps = self._steps, around
 
         def run() -> None:
             states[...] = first
@@ -294,7 +290,7 @@ class NumPyRun:
         if group.op == "take":
             block = group.operands[0]
             are_inputs = block.lanes and block.slots.max() < self.schedule.zero
-            checks = self._checks if are_inputs else self.steps_of[-1][1]
+            checks = self._checks if are_inputs else self._steps
             checks.append(partial(_check_index, self.memory.of(block.lanes), block.slots, length))
         positions, whole = np.zeros(shape, np.intp), np.zeros(shape, np.intp)
         self._step(np.copyto, positions, numbers, casting="unsafe")

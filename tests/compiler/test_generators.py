@@ -22,9 +22,9 @@ class Noisy:
 
 
 DRAWS = {
-    "Python's random at .*test_generators": lambda x: w * x * random.uniform(0, 1),
-    "Python's random at .*line": lambda x: MLP(1, [1])([x]),
-    "of_python at .*test_generators": lambda x: w * x * of_python.gauss(0, 1),
+    "Python's random, but": lambda x: w * x * random.uniform(0, 1),
+    "Python's random": lambda x: MLP(1, [1])([x]),
+    "of_python, but": lambda x: w * x * of_python.gauss(0, 1),
     "np.random, but": lambda x: w * x * np.random.rand(),
     "of_numpy, but": lambda x: w * x * of_numpy.normal(),
     "old, but": lambda x: w * x * old.rand(),
