@@ -481,7 +481,8 @@ def compile(*function: Any, executor: str = "") -> Any:
 
     Derivatives can be taken inside: of each example with respect to its own numbers, with
     `derivative`, `gradient`, `jacobian`, `hessian` or `jvp`. `value_and_grad` is for minimizers and
-    samplers of other libraries.
+    samplers of other libraries. Recording takes a time for each operation: a long loop whose steps
+    are alike is recorded once if it is written with `scan`.
 
     Results are always up to date: each call reads the current data of the parameters, and checks
     whether anything else that the function reads has changed since it was recorded. If so, the call
