@@ -56,8 +56,7 @@ class Body(NamedTuple):
         kept: those that are read from the states of the forward loop, and their indices there.
         outside: what is the same in all steps.
         outputs: the numbers that are stored in each step.
-        linear: the indices of operands of which the results are linear functions: a mean of results
-            over lanes is the result of their means.
+        upstream: those of `reads` that are upstream gradients.
     """
 
     steps: Instructions
@@ -69,7 +68,14 @@ class Body(NamedTuple):
     kept: list[tuple[int, int]]
     outside: list[int]
     outputs: list[int]
-    linear: frozenset[int] = frozenset()
+    upstream: frozenset[int] = frozenset()
+
+    def is_linear_in(self, k: int) -> bool:
+        """Whether the mean of results over lanes is the result of the mean of operand k."""
+        n, width = len(self.states), len(self.reads)
+        if not self.is_backward or k < n:
+            return self.is_backward
+        return k < n + width * self.n_steps and self.reads[(k - n) % width] in self.upstream
 
     def in_lanes(self, are_lanes: bool, outside: Sequence[int]) -> Instructions:
         """The recording where the states are in lanes, or not, and some of what is outside is."""
@@ -119,18 +125,10 @@ class _Inside(Simplified):
                 outside[i] = outer.place(steps.numbers[i])
         operands = [outer.place(x) for x in first]
         operands += [outer.place(row[j]) for row in read for j in columns]
-        n = len(first)
-        linear = [
-            n + t * len(columns) + k
-            for t in range(body.n_steps)
-            for k, j in enumerate(columns)
-            if j in body.linear
-        ]
         body = body._replace(
             reads=[body.reads[j] for j in columns],
             kept=[(place, j) for place, j in body.kept if place in used],
             outside=[*outside],
-            linear=frozenset([*range(n), *linear] if body.is_backward else ()),
         )
         operands += [*outside.values(), *([] if forward is None else [forward])]
         return outer.instructions.add("loop", tuple(operands), body)
@@ -236,7 +234,7 @@ class _Loop:
             reads=[*at_x, *given],
             kept=[(i, k) for k, i in enumerate(at_states)],
             outputs=[place(g) for g in self.x_grads if g is not None],
-            linear=frozenset(range(len(at_x), len(at_x) + len(given))),
+            upstream=frozenset(given),
         )
 
     def differentiated(self, upstream: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -271,13 +269,13 @@ class _Loop:
         rows = [[Traced(outer, outer.place(_number(x))) for x in row] for row in read]
         at = inside.loop(self.forward, [*map(_number, first)], rows, None)
         given: dict[int, Any] = {}  # upstream gradients, by the index of the result
-        values = [first[i] for i in self.carried]
+        # Each operand, and which result of the backward loop is its gradient.
         columns = [j for j, g in enumerate(self.x_grads) if g is not None]
-        values += [row[j] for row in read for j in columns]
-        values += self.outside
-        is_operand = [isinstance(v, Node) for v in values]
+        grads = [*(first[i] for i in self.carried), *self.outside]
+        grads += [row[j] for row in read for j in columns]
+        operands = [(v, k) for k, v in enumerate(grads) if isinstance(v, Value)]
 
-        def backward(_: object, *operands: Value) -> None:
+        def backward(_: object, *operands_now: Value) -> None:
             upstream = given.copy()
             given.clear()
             start = [upstream.get(i, 0) for i in self.carried] + [0.0] * len(self.outside)
@@ -287,14 +285,10 @@ class _Loop:
                 for t, row in enumerate(rows)
             ]
             gradients = inside.loop(self.backward, start, numbers, at)
-            size = len(self.carried) + len(self.outside)
-            order = [*range(len(self.carried)), *range(size, size + len(rows) * len(columns))]
-            order += range(len(self.carried), size)
-            places = [k for k, is_there in zip(order, is_operand, strict=True) if is_there]
-            for operand, k in zip(operands, places, strict=True):
+            for operand, (_, k) in zip(operands_now, operands, strict=True):
                 operand.grad += _picked(outer, gradients, k)
 
-        hub = Value(0.0, [v for v in values if isinstance(v, Value)], "scan")
+        hub = Value(0.0, [v for v, _ in operands], "scan")
         hub.data, hub._chain_rule = _picked(outer, at, 0), backward
 
         def result(k: int, like: Any) -> Any:

@@ -235,8 +235,8 @@ def averaged(recording: Simplified, places: Sequence[int]) -> list[int]:
         if op in ("+", "-", "*"):
             return not all(lanes[i] for i in operands)
         if op == "loop":
-            linear = steps.bodies[place].linear
-            return not any(lanes[i] for k, i in enumerate(operands) if k not in linear)
+            is_linear_in = steps.bodies[place].is_linear_in
+            return all(not lanes[i] or is_linear_in(k) for k, i in enumerate(operands))
         if op.startswith("pick"):
             return moves_inwards(*operands)
         return op == "neg" or (op == "/" and not lanes[operands[1]])
