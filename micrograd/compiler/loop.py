@@ -21,7 +21,7 @@ first, reads it there. The sums are the gradients of what the step reads from ou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
@@ -57,6 +57,7 @@ class Body(NamedTuple):
         outside: what is the same in all steps.
         outputs: the numbers that are stored in each step.
         upstream: those of `reads` that are upstream gradients.
+        met: all numbers outside that the step met, forward or backward.
     """
 
     steps: Instructions
@@ -69,6 +70,7 @@ class Body(NamedTuple):
     outside: list[int]
     outputs: list[int]
     upstream: frozenset[int] = frozenset()
+    met: Collection[int] = ()
 
     def is_linear_in(self, k: int) -> bool:
         """Whether the mean of results over lanes is the result of the mean of operand k."""
@@ -129,6 +131,7 @@ class _Inside(Simplified):
             reads=[body.reads[j] for j in columns],
             kept=[(place, j) for place, j in body.kept if place in used],
             outside=[*outside],
+            met=self.taken,
         )
         operands += [*outside.values(), *([] if forward is None else [forward])]
         return outer.instructions.add("loop", tuple(operands), body)

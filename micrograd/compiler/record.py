@@ -156,6 +156,7 @@ def _attempt(
             for place in reversed(range(len(steps))):
                 if place in read or steps.ops[place] in CONDITIONS:
                     read.update(steps.operands[place])
+                    read.update(steps.bodies[place].met if place in steps.bodies else ())
             used.update(dict.fromkeys(p for p in outside if numbers[p].place in read))
         parameters = [*dict.fromkeys([*(p for p in known if p in used), *used])]
         # Values that were not computed from a traced number: their gradients are restored.
