@@ -15,6 +15,7 @@ from micrograd.core.node import innermost, operations
 from micrograd.derivatives import jvp, local_derivatives
 from micrograd.draw.formulas import TIMES, TRANSPOSED, UNKNOWN, number, partial, shape_text
 from micrograd.draw.records import Box, Graph
+from micrograd.draw.stale import add_up, received
 from micrograd.engine import Value
 from micrograd.operations import matrix_product_rule
 from micrograd.texts import said
@@ -103,17 +104,15 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
         elif node.op == value._op and not any(box_of[o].shape for o in node.operands):
             local[k] = _known_derivatives(value)
 
-    received: dict[int, list[Any]] = {}
-    for k, node in box_of.items():
-        for i, operand in enumerate(node.operands):
-            share = (local[k][i] or 0) * node.grad if k in local else math.nan
-            received.setdefault(operand, []).append(innermost(share))
-    shown = {x for x in value_of if box_of[x].kind != "constant" and x not in drawn.results}
-    shown -= {x for x in shown if getattr(value_of[x], "is_frozen", False)}
-    dotted = shown & received.keys() if complete else set()
-    dotted = {x for x in dotted if not _add_up(received[x], innermost(box_of[x].grad))}
+    shares = received(drawn.values) if complete else {}
+    dotted = {
+        x
+        for x, v in value_of.items()
+        if v in shares and not add_up(shares[v], innermost(v.grad))
+        if box_of[x].kind != "constant" and x not in drawn.results and not v.is_frozen
+    }
     if any(box_of[x].op and box_of[x].has_gradient for x in dotted):
-        dotted = {*received}  # a leaf may have accumulated, but this is of other data
+        dotted = {*box_of}  # a leaf may have accumulated, but this is of other data
 
     def row(d: Any, operand: int, node: int) -> list[Piece]:
         along = operand if forward else node
@@ -201,14 +200,6 @@ def matrix_text(matrix: Any) -> str:
     """A small matrix in one line, such as [1 2; 3 4]."""
     rows = "; ".join(" ".join(map(number, row)) for row in matrix.tolist())
     return f"[{rows}]".replace(" ", "\xa0")
-
-
-def _add_up(shares: Sequence[Any], grad: Any) -> bool:
-    # True if it is unknown. A drawing shows four digits.
-    try:
-        return not 10_000 * abs(sum(shares) - grad) > sum(map(abs, shares)) + abs(grad)
-    except TypeError:  # the data are formulas, not numbers
-        return True
 
 
 def rules_with_symbols(drawn: Graph, name_of: Mapping[int, str]) -> Rules:

@@ -184,11 +184,8 @@ class Hierarchy:
             return stack
         names = [*dict.fromkeys(part.label for part in parts)]
         stack.label, stack.level = ", ".join(names[:3]), "layer" if parts[0].level else ""
-        stack.about = said("draw", "box.call", n=n)
-        if not self.is_called:
-            stack.about = " · ".join(
-                filter(None, [parts[0].about, said("draw", "box.example", n=n)])
-            )
+        about = ["", "box.call"] if self.is_called else [parts[0].about, "box.example"]
+        stack.about = " · ".join(filter(None, [about[0], said("draw", about[1], n=n)]))
         in_model = [next(roles(part.call), "") if part.call else "" for part in parts]
         distinct = all(in_model) and len(set(in_model)) == n
         for k, part in enumerate(parts):
@@ -232,16 +229,8 @@ class Hierarchy:
                     Part(said("draw", "name.step", n=k), "step", some, number=self._number(some[0]))
                     for k, some in enumerate(steps, 1)
                 ]
-                about = said("draw", "box.step", n=len(parts))
-                loops.append(
-                    Part(
-                        said("draw", "name.loop"),
-                        "loop",
-                        parts,
-                        number=parts[0].number,
-                        about=about,
-                    )
-                )
+                number, about = parts[0].number, said("draw", "box.step", n=len(parts))
+                loops.append(Part(said("draw", "name.loop"), "loop", parts, None, number, about))
                 continue
             for group in mine:  # those of one depth do not lead to each other
                 by_depth = defaultdict(list)
