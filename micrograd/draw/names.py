@@ -183,16 +183,14 @@ class Names:
         # What one types for each of these, if they are a row, a column or a whole list.
         n = len(numbers)
         for name, table in self._tables:
-            if len(table) == n and _are(table, numbers):
-                return [f"{name}[{i}]" for i in range(n)]
-            width = len(table[0]) if hasattr(table[0], "__len__") else 0
-            for i, row in enumerate(table if width == n else ()):
-                if hasattr(row, "__len__") and len(row) == n and _are(row, numbers):
-                    return [f"{name}[{i}][{j}]" for j in range(n)]
-            is_even = len(table) == n and all(hasattr(row, "__len__") for row in table)
-            for j in range(width if is_even else 0):
-                if _are((row[j] if len(row) > j else None for row in table), numbers):
-                    return [f"{name}[{i}][{j}]" for i in range(n)]
+            rows = [(f"{name}[{i}]", x) for i, x in enumerate(table) if hasattr(x, "__len__")]
+            lines = [(name, "", table), *((start, "", row) for start, row in rows)]
+            if len(rows) == len(table) == n:
+                columns = enumerate(zip(*table, strict=False))
+                lines += [(name, f"[{j}]", column) for j, column in columns]
+            for start, end, line in lines:
+                if len(line) == n and _are(line, numbers):
+                    return [f"{start}[{k}]{end}" for k in range(n)]
         return []
 
     @cached_property
