@@ -121,11 +121,6 @@ def noted(node: object) -> tuple[Call | None, Place | None, int]:
     return found or (None, None, -1)
 
 
-def is_called(nodes: Iterable[object]) -> bool:
-    """Whether some of the nodes were made while `calls` was watching."""
-    return any(noted(node)[2] > 0 for node in nodes)
-
-
 def calls(function: Any = None, *arguments: Any, **named: Any) -> Any:
     """The result of `function(*arguments)`, drawn by the functions that were called.
 
