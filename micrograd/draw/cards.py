@@ -73,7 +73,6 @@ class Cards:
 
     def __post_init__(self) -> None:
         nodes = self.drawn.nodes
-        self.box_of = {box.number: box for box in nodes}
         given = {box.short for box in nodes}
         free = (name for k in count(1) if (name := f"v{k}") not in given)
         self.name_of = {box.number: box.short for box in nodes}
@@ -105,7 +104,7 @@ class Cards:
         if self.done:
             self._known.update(o for b in nodes if b.number in self.done for o in b.operands)
         elif self.drawn.has_gradients:
-            self._known.update(self.box_of)
+            self._known.update(self.drawn.box_of)
 
     def rows(self, box: Box) -> list[tuple[str, str, str]]:
         """The rows of a card: a word, a number as text, and the name of the number's colour."""

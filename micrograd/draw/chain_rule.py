@@ -42,19 +42,19 @@ SIGNS = {TIMES_EACH[0].strip(): "legend.each", ADDED[0].strip(): "legend.added",
          TRANSPOSED: "legend.transposed"}  # fmt: skip
 
 
-def legend_of(rules: Rules, known: str) -> list[Piece]:
+def legend_of(rules: Rules, drawn: Graph, forward: bool, in_letters: bool) -> list[Piece]:
     """The legend of rules: what their colours mean and, for arrays, their signs."""
     local, upstream, share = (said("pages", f"word.{x}") for x in ("local", "upstream", "share"))
-    tangent = said("draw", "legend.tangent")
-    legends: dict[str, list[Piece]] = {
-        "reverse": product(local, upstream, share),
-        "forward": product(local, tangent, share, forward=True),
-        "local": [(said("draw", "legend.alone"), "local")],
-        "symbols": [(upstream, "gradient"), DOT, (local, "local")],
-    }
+    if in_letters:
+        legend = [(upstream, "gradient"), DOT, (local, "local")]
+    elif forward or drawn.has_gradients:
+        rate = said("draw", "legend.tangent") if forward else upstream
+        legend = product(local, rate, share, forward)
+    else:
+        legend = [(said("draw", "legend.alone"), "local")]
     shown = "".join(text for rows in rules.values() for row in rows for text, _ in row)
     signs = [said("draw", key, sign=sign) for sign, key in SIGNS.items() if sign in shown]
-    return [*legends[known], (";\xa0 ".join(["", *signs]), "faint")] if rules else []
+    return [*legend, (";\xa0 ".join(["", *signs]), "faint")] if rules else []
 
 
 def with_tangents(drawn: Graph, tangents: object) -> Graph:
@@ -93,8 +93,7 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
     >>> [" ".join(text.strip() for text, _ in row) for row in rules[2]]
     ['2 × 1 = 2', '']
     """
-    value_of = drawn.value_of
-    box_of = {node.number: node for node in drawn.nodes}
+    value_of, box_of = drawn.value_of, drawn.box_of
     local: dict[int, Sequence[Any]] = {}  # of each operand; not for boxes of many numbers
     for k, value in value_of.items():
         node = box_of[k]
@@ -230,10 +229,9 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[int, str]) -> Rules:
     results = [name_of[node.number] for node in drawn.nodes if node.kind == "result"]
     if len(results) > 1:
         raise ValueError(f"edges='symbols' expects one result, got {len(results)}: draw their sum")
-    box_of = {node.number: node for node in drawn.nodes}
 
     def row(node: Box, i: int) -> list[Piece]:
-        operand = box_of[node.operands[i]]
+        operand = drawn.box_of[node.operands[i]]
         if operand.kind == "constant":
             return []
         upstream = (partial(results[0], name_of[node.number]), "gradient")
@@ -243,7 +241,7 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[int, str]) -> Rules:
         if node.level != "array":
             return [upstream, DOT, local]
         if _is_product(node):
-            shapes = _shapes(node, *(box_of[name] for name in node.operands))
+            shapes = _shapes(node, *(drawn.box_of[name] for name in node.operands))
             x, w = (((name_of[name], "local"), shapes[k]) for k, name in enumerate(node.operands))
             rule = matrix_product_rule((upstream, shapes[2]), x, w, _transposed)
             (left, rows), (right, columns) = rule[i]
