@@ -92,11 +92,10 @@ class Cards:
                 )
             return [place[value] for value in values]
 
-        is_told = isinstance(self.highlight, Mapping)
-        marked = boxes("highlight", [*self.highlight] if is_told else self.highlight)
+        told = self.highlight if isinstance(self.highlight, Mapping) else {}
+        marked = boxes("highlight", [*told] or self.highlight)
         self.done = set(boxes("done", self.done))
-        self._marked = set(marked)
-        self._found = dict(zip(marked, self.highlight.values(), strict=True)) if is_told else {}
+        self._found = {k: {} for k in marked} | dict(zip(marked, told.values(), strict=False))
         self._strongest = largest(box.data for box in nodes if box.level == "neuron")
         # In the middle of a backward pass, a node has received something only if one of its users
         # has passed on its gradient.
@@ -143,7 +142,7 @@ class Cards:
         if box.level == "neuron":
             ground = shade(box.data, self._strongest)
         colours = DONE if box.number in self.done else LIGHT
-        marked = box.number in self._marked
+        marked = box.number in self._found
         look: dict[str, Any] = {
             "BORDER": 2 if box.kind == "result" else 1,
             "COLOR": INK if marked else frame,
