@@ -279,11 +279,8 @@ def card(value: Value) -> str:
     name = " = ".join(filter(None, (value.label, made if value._prev else "")))
     head = f"<b>{html.escape(drawable(name))}</b>" if name else ""
     rows = [("data", "", value.data), ("grad", "grad", value.grad)]
-    rows[1:1] = [
-        (said("draw", "card.now"), "wrong", x)
-        for v, x in now_of(topological_order(value)).items()
-        if v is value
-    ]
+    if (now := now_of(topological_order(value)).get(value)) is not None:
+        rows.insert(1, (said("draw", "card.now"), "wrong", now))
     cells = (
         f'<i>{word}</i><span class="{look}">{html.escape(number(x))}</span>'
         for word, look, x in rows

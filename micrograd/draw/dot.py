@@ -296,7 +296,7 @@ def _inside(frame: int, cards: Cards) -> Iterator[str]:
     # The cards in a frame, and the frames in it.
     for box in cards.drawn.nodes:
         if box.parent == frame:
-            head = " ".join(filter(None, [sign(box.op), cards.name_of[box.number]]))
+            head = " ".join(filter(None, [sign(box.op), box.short]))
             rows = (f"{word} {number}".strip() for word, number, _ in cards.rows(box))
             lines = filter(None, [head, *box.details, *rows])
             text = "<br>".join(map(_for_mermaid, lines))
