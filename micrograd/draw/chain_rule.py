@@ -149,10 +149,9 @@ def _in_entries(node: Box, entries: Sequence[Value], i: int, operand: Box) -> li
     local = matrix(tuple(_known_derivatives(v)[i] for v in entries), node)
     upstream = matrix(node.grad, node)
     shares = (local * upstream).reshape(node.shape)
-    for axis in reversed(range(shares.ndim)):
-        n = shares.ndim - axis  # from the last axis
-        if n > len(operand.shape) or operand.shape[-n] < shares.shape[axis]:
-            shares = shares.sum(axis, keepdims=n <= len(operand.shape))
+    shares = shares.sum(tuple(range(shares.ndim - len(operand.shape))))  # it was repeated
+    longer = (i for i, n in enumerate(operand.shape) if n < shares.shape[i])
+    shares = shares.sum(tuple(longer), keepdims=True)
     was_broadcast = operand.shape != node.shape
     times = [(matrix_text(local), "local"), TIMES_EACH, (matrix_text(upstream), "gradient")]
     share = matrix_text(matrix(tuple(shares.ravel()), operand))

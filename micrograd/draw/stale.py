@@ -67,13 +67,13 @@ def times_added(values: Sequence[Value]) -> int:
     After several backward passes from the same result, it is the number of passes.
     """
     leaves = {v: x for v, x in received(values).items() if not v._prev and not v.is_constant}
-    times: set[int] = set()
-    for v, shares in leaves.items():
+    grads = [innermost(v.grad) for v in leaves]
+    for grad, shares in zip(grads, leaves.values(), strict=True):
         with suppress(ArithmeticError, ValueError, TypeError):  # no finite number, or a formula
-            times.add(round(innermost(v.grad) / sum(shares)))
-    n = times.pop() if len(times) == 1 else 1
-    added = ([n * x for x in shares] for shares in leaves.values())
-    return n if all(map(add_up, added, (innermost(v.grad) for v in leaves))) else 1
+            n = round(grad / sum(shares))
+            added = ([n * x for x in each] for each in leaves.values())
+            return n if all(map(add_up, added, grads)) else 1
+    return 1
 
 
 def _near(x: Number, y: Number) -> bool:
