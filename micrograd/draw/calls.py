@@ -61,37 +61,37 @@ class Call:
     """One call of a function, which made nodes of a graph.
 
     Attributes:
-        kind: the class of its object if it is a call of this object, else the function's name.
-        name: the attribute that was called, such as query in `self.query(x)`, else the kind.
+        name: the attribute that was called, such as query in `self.query(x)`, else the function, or
+            the class of its object if this was called.
         arguments: those that are plain numbers or texts, as one line.
         place: where it was called.
         parent: the call in which that was, or None.
         number: calls and nodes are numbered in the order in which they were made.
     """
 
-    __slots__ = ("_self", "arguments", "kind", "name", "number", "parent", "place")
+    __slots__ = ("_self", "arguments", "name", "number", "parent", "place")
 
     def __init__(
         self, frame: types.FrameType, place: Place | None, parent: Call | None, order: int
     ) -> None:
         self.place, self.parent, self.number = place, parent, order
-        code, self.kind, given = frame.f_code, frame.f_code.co_name, frame.f_locals
+        code, name, given = frame.f_code, frame.f_code.co_name, frame.f_locals
         named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        plain = [name for name in named if type(given.get(name)) in PLAIN]
-        self.arguments = ", ".join(f"{name}={number(given[name])}" for name in plain)
+        plain = [x for x in named if type(given.get(x)) in PLAIN]
+        self.arguments = ", ".join(f"{x}={number(given[x])}" for x in plain)
         self._self: Callable[[], object] = lambda: None
         if named[:1] == ("self",):
             # a strong reference could be a cycle, if a model keeps its last output
             with suppress(KeyError, TypeError):
                 self._self = weakref.ref(given["self"])
-            if self.kind in GENERIC:
-                self.kind = type(given.get("self")).__name__
-        called = [name for name in written(*place) if name not in GENERIC] if place else []
+            if name in GENERIC:
+                name = type(given.get("self")).__name__
+        called = [x for x in written(*place) if x not in GENERIC] if place else []
         # hidden calls in between would be what the source at this place calls
         is_direct = code.co_name in GENERIC or (
             place and place[0] is getattr(frame.f_back, "f_code", None)
         )
-        self.name = called[-1] if called[1:] and is_direct else self.kind
+        self.name = called[-1] if called[1:] and is_direct else name
 
     @property
     def owner(self) -> object:
@@ -119,11 +119,6 @@ def noted(node: object) -> tuple[Call | None, Place | None, int]:
         return noted(copied)
     found = origin(node, "call") or _of_others.get(id(node), (None, None))[1]
     return found or (None, None, -1)
-
-
-def is_called(nodes: Iterable[object]) -> bool:
-    """Whether some of the nodes were made while `calls` was watching."""
-    return any(noted(node)[2] > 0 for node in nodes)
 
 
 def calls(function: Any = None, *arguments: Any, **named: Any) -> Any:

@@ -73,7 +73,6 @@ class Cards:
 
     def __post_init__(self) -> None:
         nodes = self.drawn.nodes
-        self.box_of = {box.number: box for box in nodes}
         given = {box.short for box in nodes}
         free = (name for k in count(1) if (name := f"v{k}") not in given)
         self.name_of = {box.number: box.short for box in nodes}
@@ -93,11 +92,10 @@ class Cards:
                 )
             return [place[value] for value in values]
 
-        is_told = isinstance(self.highlight, Mapping)
-        marked = boxes("highlight", [*self.highlight] if is_told else self.highlight)
+        told = self.highlight if isinstance(self.highlight, Mapping) else {}
+        marked = boxes("highlight", [*told] or self.highlight)
         self.done = set(boxes("done", self.done))
-        self._marked = set(marked)
-        self._found = dict(zip(marked, self.highlight.values(), strict=True)) if is_told else {}
+        self._found = {k: {} for k in marked} | dict(zip(marked, told.values(), strict=False))
         self._strongest = largest(box.data for box in nodes if box.level == "neuron")
         # In the middle of a backward pass, a node has received something only if one of its users
         # has passed on its gradient.
@@ -105,7 +103,7 @@ class Cards:
         if self.done:
             self._known.update(o for b in nodes if b.number in self.done for o in b.operands)
         elif self.drawn.has_gradients:
-            self._known.update(self.box_of)
+            self._known.update(self.drawn.box_of)
 
     def rows(self, box: Box) -> list[tuple[str, str, str]]:
         """The rows of a card: a word, a number as text, and the name of the number's colour."""
@@ -144,7 +142,7 @@ class Cards:
         if box.level == "neuron":
             ground = shade(box.data, self._strongest)
         colours = DONE if box.number in self.done else LIGHT
-        marked = box.number in self._marked
+        marked = box.number in self._found
         look: dict[str, Any] = {
             "BORDER": 2 if box.kind == "result" else 1,
             "COLOR": INK if marked else frame,
@@ -281,11 +279,8 @@ def card(value: Value) -> str:
     name = " = ".join(filter(None, (value.label, made if value._prev else "")))
     head = f"<b>{html.escape(drawable(name))}</b>" if name else ""
     rows = [("data", "", value.data), ("grad", "grad", value.grad)]
-    rows[1:1] = [
-        (said("draw", "card.now"), "wrong", x)
-        for v, x in now_of(topological_order(value)).items()
-        if v is value
-    ]
+    if (now := now_of(topological_order(value)).get(value)) is not None:
+        rows.insert(1, (said("draw", "card.now"), "wrong", now))
     cells = (
         f'<i>{word}</i><span class="{look}">{html.escape(number(x))}</span>'
         for word, look, x in rows

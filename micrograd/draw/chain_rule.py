@@ -15,6 +15,7 @@ from micrograd.core.node import innermost, operations
 from micrograd.derivatives import jvp, local_derivatives
 from micrograd.draw.formulas import TIMES, TRANSPOSED, UNKNOWN, number, partial, shape_text
 from micrograd.draw.records import Box, Graph
+from micrograd.draw.stale import add_up, received
 from micrograd.engine import Value
 from micrograd.operations import matrix_product_rule
 from micrograd.texts import said
@@ -41,19 +42,19 @@ SIGNS = {TIMES_EACH[0].strip(): "legend.each", ADDED[0].strip(): "legend.added",
          TRANSPOSED: "legend.transposed"}  # fmt: skip
 
 
-def legend_of(rules: Rules, known: str) -> list[Piece]:
+def legend_of(rules: Rules, drawn: Graph, forward: bool, in_letters: bool) -> list[Piece]:
     """The legend of rules: what their colours mean and, for arrays, their signs."""
     local, upstream, share = (said("pages", f"word.{x}") for x in ("local", "upstream", "share"))
-    tangent = said("draw", "legend.tangent")
-    legends: dict[str, list[Piece]] = {
-        "reverse": product(local, upstream, share),
-        "forward": product(local, tangent, share, forward=True),
-        "local": [(said("draw", "legend.alone"), "local")],
-        "symbols": [(upstream, "gradient"), DOT, (local, "local")],
-    }
+    if in_letters:
+        legend = [(upstream, "gradient"), DOT, (local, "local")]
+    elif forward or drawn.has_gradients:
+        rate = said("draw", "legend.tangent") if forward else upstream
+        legend = product(local, rate, share, forward)
+    else:
+        legend = [(said("draw", "legend.alone"), "local")]
     shown = "".join(text for rows in rules.values() for row in rows for text, _ in row)
     signs = [said("draw", key, sign=sign) for sign, key in SIGNS.items() if sign in shown]
-    return [*legends[known], (";\xa0 ".join(["", *signs]), "faint")] if rules else []
+    return [*legend, (";\xa0 ".join(["", *signs]), "faint")] if rules else []
 
 
 def with_tangents(drawn: Graph, tangents: object) -> Graph:
@@ -92,8 +93,7 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
     >>> [" ".join(text.strip() for text, _ in row) for row in rules[2]]
     ['2 × 1 = 2', '']
     """
-    value_of = drawn.value_of
-    box_of = {node.number: node for node in drawn.nodes}
+    value_of, box_of = drawn.value_of, drawn.box_of
     local: dict[int, Sequence[Any]] = {}  # of each operand; not for boxes of many numbers
     for k, value in value_of.items():
         node = box_of[k]
@@ -103,17 +103,15 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
         elif node.op == value._op and not any(box_of[o].shape for o in node.operands):
             local[k] = _known_derivatives(value)
 
-    received: dict[int, list[Any]] = {}
-    for k, node in box_of.items():
-        for i, operand in enumerate(node.operands):
-            share = (local[k][i] or 0) * node.grad if k in local else math.nan
-            received.setdefault(operand, []).append(innermost(share))
-    shown = {x for x in value_of if box_of[x].kind != "constant" and x not in drawn.results}
-    shown -= {x for x in shown if getattr(value_of[x], "is_frozen", False)}
-    dotted = shown & received.keys() if complete else set()
-    dotted = {x for x in dotted if not _add_up(received[x], innermost(box_of[x].grad))}
+    shares = received(drawn.values) if complete else {}
+    dotted = {
+        x
+        for x, v in value_of.items()
+        if v in shares and not add_up(shares[v], innermost(v.grad))
+        if box_of[x].kind != "constant" and x not in drawn.results and not v.is_frozen
+    }
     if any(box_of[x].op and box_of[x].has_gradient for x in dotted):
-        dotted = {*received}  # a leaf may have accumulated, but this is of other data
+        dotted = {*box_of}  # a leaf may have accumulated, but this is of other data
 
     def row(d: Any, operand: int, node: int) -> list[Piece]:
         along = operand if forward else node
@@ -151,10 +149,9 @@ def _in_entries(node: Box, entries: Sequence[Value], i: int, operand: Box) -> li
     local = matrix(tuple(_known_derivatives(v)[i] for v in entries), node)
     upstream = matrix(node.grad, node)
     shares = (local * upstream).reshape(node.shape)
-    for axis in reversed(range(shares.ndim)):
-        n = shares.ndim - axis  # from the last axis
-        if n > len(operand.shape) or operand.shape[-n] < shares.shape[axis]:
-            shares = shares.sum(axis, keepdims=n <= len(operand.shape))
+    shares = shares.sum(tuple(range(shares.ndim - len(operand.shape))))  # it was repeated
+    longer = (i for i, n in enumerate(operand.shape) if n < shares.shape[i])
+    shares = shares.sum(tuple(longer), keepdims=True)
     was_broadcast = operand.shape != node.shape
     times = [(matrix_text(local), "local"), TIMES_EACH, (matrix_text(upstream), "gradient")]
     share = matrix_text(matrix(tuple(shares.ravel()), operand))
@@ -203,14 +200,6 @@ def matrix_text(matrix: Any) -> str:
     return f"[{rows}]".replace(" ", "\xa0")
 
 
-def _add_up(shares: Sequence[Any], grad: Any) -> bool:
-    # True if it is unknown. A drawing shows four digits.
-    try:
-        return not 10_000 * abs(sum(shares) - grad) > sum(map(abs, shares)) + abs(grad)
-    except TypeError:  # the data are formulas, not numbers
-        return True
-
-
 def rules_with_symbols(drawn: Graph, name_of: Mapping[int, str]) -> Rules:
     r"""The chain rule in letters: upstream gradient · local derivative.
 
@@ -239,10 +228,9 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[int, str]) -> Rules:
     results = [name_of[node.number] for node in drawn.nodes if node.kind == "result"]
     if len(results) > 1:
         raise ValueError(f"edges='symbols' expects one result, got {len(results)}: draw their sum")
-    box_of = {node.number: node for node in drawn.nodes}
 
     def row(node: Box, i: int) -> list[Piece]:
-        operand = box_of[node.operands[i]]
+        operand = drawn.box_of[node.operands[i]]
         if operand.kind == "constant":
             return []
         upstream = (partial(results[0], name_of[node.number]), "gradient")
@@ -252,7 +240,7 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[int, str]) -> Rules:
         if node.level != "array":
             return [upstream, DOT, local]
         if _is_product(node):
-            shapes = _shapes(node, *(box_of[name] for name in node.operands))
+            shapes = _shapes(node, *(drawn.box_of[name] for name in node.operands))
             x, w = (((name_of[name], "local"), shapes[k]) for k, name in enumerate(node.operands))
             rule = matrix_product_rule((upstream, shapes[2]), x, w, _transposed)
             (left, rows), (right, columns) = rule[i]

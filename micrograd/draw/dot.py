@@ -23,7 +23,7 @@ number has a wider line or a deeper shade. Yellow means: look here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from micrograd.core.arithmetic import Number
@@ -123,17 +123,16 @@ def draw_dot(
     >>> draw_dot(x * x, names={"x": x}).pipe(encoding="utf-8").count('class="edge"')
     2
     """
-    if (draw := getattr(type(root), "picture", None)) and rankdir in SIDES:  # a compiled function
-        picture: Digraph = draw(root, format, rankdir)
-        return picture
+    _check("rankdir", rankdir, SIDES)
+    _check("edges", edges, EDGES)
+    if draw := getattr(type(root), "picture", None):  # a compiled function
+        return draw(root, format, rankdir)  # type: ignore[no-any-return]
     if is_model(root):
         return draw_network(root, format=format)
     root, names, tangents, parameters, highlight, done = as_ours(
         computed(root), variables(names), tangents, parameters, highlight, done
     )
-    if edges not in EDGES:
-        raise ValueError(f"edges {edges!r} is not one of {', '.join(EDGES)}")
-    drawn, captions = readable(_results(root, rankdir), names, level, parameters, tangents)
+    drawn, captions = readable(root, names, level, parameters, tangents)
     rate, named = "grad" if tangents is None else "tangent", edges == "symbols"
     # The width and height of each card in the other drawing, in inches.
     if blanks and edges == "derivatives":
@@ -179,36 +178,32 @@ def draw_dot(
     return dot
 
 
-def _results(root: object, rankdir: str) -> Sequence[object]:
-    # The results to draw, as a list.
-    if rankdir not in SIDES:
-        raise ValueError(f"rankdir {rankdir!r} is not one of {', '.join(SIDES)}")
-    return root if isinstance(root, (list, tuple)) and root else [root]
+def _check(name: str, choice: str, known: Iterable[str]) -> None:
+    if choice not in known:
+        raise ValueError(f"{name} {choice!r} is not one of {', '.join(known)}")
 
 
 def _rules(cards: Cards, edges: str) -> tuple[Rules, Sequence[Piece], list[str]]:
     # The rows of the chain rule, their legend, and what to say about the gradients.
     drawn, forward = cards.drawn, cards.rate == "tangent"
+    # In the middle of a backward pass, the contributions do not add up yet.
+    complete = drawn.has_gradients and not (forward or cards.done)
+    is_told = cards.numbers and not (forward or cards.blanks)
     state = []
-    if not (forward or drawn.has_gradients or cards.blanks) and cards.numbers:
-        state = [said("draw", "dot.old" if drawn.has_old_gradients else "dot.none")]
-    is_complete = (
-        drawn.has_gradients and not (forward or cards.done or cards.blanks) and cards.numbers
-    )
+    if is_told and not drawn.has_gradients:  # leaves may have those of another graph
+        is_old = any(box.has_gradient for box in drawn.nodes)
+        state = [said("draw", "dot.old" if is_old else "dot.none")]
     if cards.now:
         state.append(said("draw", "dot.changed.red" if drawn.level == "op" else "dot.changed"))
-    elif is_complete and (times := times_added(drawn.values)) > 1:
+    elif is_told and complete and (times := times_added(drawn.values)) > 1:
         state.append(said("draw", "dot.added", n=times))
-    if edges == "plain":
-        return {}, (), state
+    rules: Rules = {}
     if edges == "symbols":
         rules = rules_with_symbols(drawn, cards.name_of)
-        return rules, legend_of(rules, "symbols"), state
-    # In the middle of a backward pass, the contributions do not add up yet.
-    complete = not forward and drawn.has_gradients and not cards.done
-    rules, has_dots = rules_with_numbers(drawn, forward, complete)
-    known = "forward" if forward else "reverse" if drawn.has_gradients else "local"
-    return rules, legend_of(rules, known), state + [said("draw", "dot.dots")] * has_dots
+    elif edges == "derivatives":
+        rules, has_dots = rules_with_numbers(drawn, forward, complete)
+        state += [said("draw", "dot.dots")] * has_dots
+    return rules, legend_of(rules, drawn, forward, edges == "symbols"), state
 
 
 def _add_cards(dot: Digraph, cards: Cards, rules: Rules, side: str, frame: int = -1) -> None:
@@ -270,10 +265,11 @@ def mermaid(
         v0 -->|①| v2
         v1 -->|②| v2
     """
+    _check("rankdir", rankdir, SIDES)
     root, names, parameters, groups = as_ours(
         computed(root), variables(names), parameters, groups or {}
     )
-    drawn, _ = readable(_results(root, rankdir), names, level, parameters)
+    drawn, _ = readable(root, names, level, parameters)
     first = 1 + max(box.number for box in (*drawn.nodes, *drawn.frames))
     framed = [Box(k, title, title) for k, title in enumerate(groups, first)]
     frame_of = {
@@ -300,7 +296,7 @@ def _inside(frame: int, cards: Cards) -> Iterator[str]:
     # The cards in a frame, and the frames in it.
     for box in cards.drawn.nodes:
         if box.parent == frame:
-            head = " ".join(filter(None, [sign(box.op), cards.name_of[box.number]]))
+            head = " ".join(filter(None, [sign(box.op), box.short]))
             rows = (f"{word} {number}".strip() for word, number, _ in cards.rows(box))
             lines = filter(None, [head, *box.details, *rows])
             text = "<br>".join(map(_for_mermaid, lines))

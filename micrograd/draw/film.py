@@ -23,7 +23,7 @@ from PIL import Image, ImageDraw
 from micrograd.core.files import FilePath, write_whole
 from micrograd.core.pause import restored
 from micrograd.derivatives import local_derivatives
-from micrograd.draw.cards import Cards, caption
+from micrograd.draw.cards import caption
 from micrograd.draw.dot import draw_dot
 from micrograd.draw.formulas import TIMES, UNKNOWN, number, sign
 from micrograd.draw.graph import graph
@@ -73,9 +73,8 @@ def _pictures(
     steps = [value for value in reversed(drawn.values) if value._prev]
     final = draw_dot(root, names=names, rankdir=rankdir, level="op")
     width, ways = _layout(final)
-    titles = Cards(drawn).name_of
     shown_as = {
-        value: titles[box.number] or f"{sign(box.op)} {number(box.data)}".strip()
+        value: box.short or f"{sign(box.op)} {number(box.data)}".strip()
         for value, box in zip(drawn.values, drawn.nodes, strict=True)
     }
     first, seeded, *handed_on, last = _captions(steps, shown_as, max(24, int(width / LETTER)))

@@ -128,7 +128,7 @@ def roots_of(results: Sequence[Any]) -> dict[Value, None]:
 
 
 def readable(
-    results: Sequence[object],
+    root: object,
     names: Mapping[str, object] | None,
     level: str | int | None,
     parameters: object,
@@ -146,10 +146,11 @@ def readable(
         ValueError: the level is unknown.
 
     >>> from micrograd.nn import MLP
-    >>> drawn, captions = readable([MLP(2, [16, 1])([1.0, 2.0])], None, None, ())
+    >>> drawn, captions = readable(MLP(2, [16, 1])([1.0, 2.0]), None, None, ())
     >>> drawn.level, captions
     ('neuron', ['179 values, a card for each neuron', "draw_dot(..., level='op') draws each value"])
     """
+    results = root if isinstance(root, (list, tuple)) and root else [root]
     whole = graph(*results, names=names, parameters=parameters)
     if tangents is not None:
         whole = with_tangents(whole, tangents)

@@ -41,7 +41,7 @@ from itertools import pairwise
 from typing import Any
 
 from micrograd.draw.array_level import with_arrays
-from micrograd.draw.calls import is_called, noted, roles, stored, written
+from micrograd.draw.calls import noted, roles, stored, written
 from micrograd.draw.formulas import LOWERED, TIMES, shape_text, sign
 from micrograd.draw.parts import MOST, WEIGHTS, Part, parts_of
 from micrograd.draw.records import Box, Graph, columns, folded
@@ -74,7 +74,8 @@ class Hierarchy:
 
     def __init__(self, drawn: Graph, by_calls: bool = True) -> None:
         values = drawn.values
-        self.whole, self.is_called = drawn, by_calls and is_called(values)
+        self.whole = drawn
+        self.is_called = by_calls and any(noted(value)[2] > 0 for value in values)
         self.place = {value: i for i, value in enumerate(values)}
         first: dict[str, int] = {}
         self.twins = {  # constants of one name are one number: the first of them
@@ -86,7 +87,8 @@ class Hierarchy:
             node._replace(operands=tuple([self.twins.get(o, o) for o in node.operands]))
             for node in drawn.nodes
         ]
-        self.drawn, self.operands = replace(drawn, nodes=tuple(nodes)), [n.operands for n in nodes]
+        self.drawn, self.nodes = replace(drawn, nodes=tuple(nodes)), nodes
+        self.operands = [node.operands for node in nodes]
         self.users: list[list[int]] = [[] for _ in nodes]
         for i, operands in enumerate(self.operands):
             for o in operands:
@@ -98,7 +100,7 @@ class Hierarchy:
         self._for_each_box(self._arrange)
         self._sink_leaves()
         self._for_each_box(self._cut)
-        inputs = [i for i, n in enumerate(drawn.nodes) if n.kind == "input" and not n.label]
+        inputs = (n.number for n in nodes if n.kind == "input" and not n.label)
         unnamed = [i for i in inputs if i not in self.states]
         x = "x" if len(unnamed) == 1 else "x{}"
         names = {i: x.format(str(k).translate(LOWERED)) for k, i in enumerate(unnamed, 1)}
@@ -184,11 +186,8 @@ class Hierarchy:
             return stack
         names = [*dict.fromkeys(part.label for part in parts)]
         stack.label, stack.level = ", ".join(names[:3]), "layer" if parts[0].level else ""
-        stack.about = said("draw", "box.call", n=n)
-        if not self.is_called:
-            stack.about = " · ".join(
-                filter(None, [parts[0].about, said("draw", "box.example", n=n)])
-            )
+        about = ["", "box.call"] if self.is_called else [parts[0].about, "box.example"]
+        stack.about = " · ".join(filter(None, [about[0], said("draw", about[1], n=n)]))
         in_model = [next(roles(part.call), "") if part.call else "" for part in parts]
         distinct = all(in_model) and len(set(in_model)) == n
         for k, part in enumerate(parts):
@@ -196,7 +195,7 @@ class Hierarchy:
         return stack
 
     def _name_vector(self, vector: Part, members: list[int]) -> None:
-        n, ops = len(members), Counter(self.drawn.nodes[i].op for i in members)
+        n, ops = len(members), Counter(self.nodes[i].op for i in members)
         [(op, _), *others] = ops.most_common(2)
         used = {o for i in members for o in self.operands[i]} & {*members}
         vector.kind, vector.label = "vector", sign(op)
@@ -232,16 +231,8 @@ class Hierarchy:
                     Part(said("draw", "name.step", n=k), "step", some, number=self._number(some[0]))
                     for k, some in enumerate(steps, 1)
                 ]
-                about = said("draw", "box.step", n=len(parts))
-                loops.append(
-                    Part(
-                        said("draw", "name.loop"),
-                        "loop",
-                        parts,
-                        number=parts[0].number,
-                        about=about,
-                    )
-                )
+                number, about = parts[0].number, said("draw", "box.step", n=len(parts))
+                loops.append(Part(said("draw", "name.loop"), "loop", parts, None, number, about))
                 continue
             for group in mine:  # those of one depth do not lead to each other
                 by_depth = defaultdict(list)
@@ -281,7 +272,7 @@ class Hierarchy:
             return [unit_of.get(o, o) for o in used]
 
         def kind(unit: Any) -> str:
-            return unit.label if isinstance(unit, Part) else self.drawn.nodes[unit].op
+            return unit.label if isinstance(unit, Part) else self.nodes[unit].op
 
         n, earlier = len(steps[0]), dict(enumerate(steps[0]))
         if len(steps) < 2 or any(len(step) != n for step in steps[:-1]):
@@ -330,12 +321,13 @@ class Hierarchy:
         used = dict.fromkeys(o for operands in self.operands for o in operands)
         groups: dict[Any, list[int]] = defaultdict(list)
         for leaf in (i for i in used if not (self.operands[i] or i in self.drawn.results)):
-            groups[INDICES.sub("", self.drawn.nodes[leaf].label) or leaf].append(leaf)
+            groups[INDICES.sub("", self.nodes[leaf].label) or leaf].append(leaf)
         cards: dict[Any, list[int]] = defaultdict(list)  # by box, and by name or kind
         for name, leaves in groups.items():
-            kind, is_named = self.drawn.nodes[leaves[0]].kind, isinstance(name, str)
-            users = dict.fromkeys(self.box_of[i] for leaf in leaves for i in self.users[leaf])
-            box, *around = _common(users)
+            kind, is_named = self.nodes[leaves[0]].kind, isinstance(name, str)
+            users = {self.box_of[i]: None for leaf in leaves for i in self.users[leaf]}
+            inner, *others = ([*box.path()] for box in users)
+            box, *around = [part for part in inner if all(part in other for other in others)]
             is_given = kind == "input" and self._notes[leaves[0]][2] <= 0  # not made by detach()
             if is_given or (kind == "constant" and is_named):
                 box = self.root  # what the program is given is in sight
@@ -345,7 +337,7 @@ class Hierarchy:
         computed = [i for i, operands in enumerate(self.operands) if operands]
         first = {*self.operands[min(computed, key=self._number)]} if computed else set()
         is_seen = any(box is self.root for box, *_ in cards)
-        is_seen = is_seen or any(self.drawn.nodes[i].kind == "constant" for i in first)
+        is_seen = is_seen or any(self.nodes[i].kind == "constant" for i in first)
         for (box, name, _), leaves in cards.items():
             if not is_seen and not first.isdisjoint(leaves):
                 box = self.root  # a program begins with something
@@ -356,15 +348,13 @@ class Hierarchy:
                 box.members.insert(0, self._leaves(name, leaves))
 
     def _leaves(self, name: str, leaves: list[int]) -> Part:
-        leaves = sorted(
-            leaves, key=lambda i: [*map(int, re.findall(r"\d+", self.drawn.nodes[i].label))]
-        )
-        short, kind = self.drawn.nodes[leaves[0]].short, self.drawn.nodes[leaves[0]].kind
+        leaves.sort(key=lambda i: [*map(int, re.findall(r"\d+", self.nodes[i].label))])
+        short, kind = self.nodes[leaves[0]].short, self.nodes[leaves[0]].kind
         count = "" if name else said("draw", f"box.{kind}", n=len(leaves))
         part = Part(name or ("x" if kind == "input" else count), "leaves", leaves)
         part.about = count if kind == "input" else ""
         part.level = "layer" if name or kind != "constant" else ""
-        labels = [self.drawn.nodes[i].label for i in leaves]
+        labels = [self.nodes[i].label for i in leaves]
         if short != labels[0]:  # L0.n1.w2 of 'layers[0].neurons[1].w[2]'
             part.label = re.sub(r"[\d,]+$", "", short)
         indices = zip(*(re.findall(r"\[(\w+)\]", label) for label in labels), strict=False)
@@ -389,7 +379,8 @@ class Hierarchy:
             names = self._names([m for m in steps[0].members if not self._is_leaf(m)])
             count = said("draw", "box.step", n=len(steps))
             part.about = f"{count} · {', '.join(names)}"
-        if part.kind == "call" and len(others) > COLUMN and _are_alike(others):
+        alike = {m.label.rstrip("0123456789[]") if isinstance(m, Part) else m for m in others}
+        if part.kind == "call" and len(others) > COLUMN and len(alike) == 1:  # a long layer
             first, some, last = others[: COLUMN // 2], others[COLUMN // 2 : -2], others[-2:]
             more = Part(said("draw", "name.more", n=len(some)), "part", some)
             more.about = f"{some[0].label}\N{EN DASH}{some[-1].label}"
@@ -402,7 +393,7 @@ class Hierarchy:
 
     def _names(self, members: list[Any]) -> list[str]:
         # What is inside a box, in a few words.
-        names = [m.label if isinstance(m, Part) else sign(self.drawn.nodes[m].op) for m in members]
+        names = [m.label if isinstance(m, Part) else sign(self.nodes[m].op) for m in members]
         found = [*dict.fromkeys(NUMBER.sub("", name) for name in names)]
         return found if len(found) <= ALONE else [*found[: ALONE - 1], "\N{HORIZONTAL ELLIPSIS}"]
 
@@ -413,7 +404,7 @@ class Hierarchy:
         for leaf in leaves:
             nodes = inside(leaf)
             users = frozenset(owner.get(user) for i in nodes for user in self.users[i])
-            is_one_of_many = self.drawn.nodes[nodes[0]].kind == "parameter"
+            is_one_of_many = self.nodes[nodes[0]].kind == "parameter"
             groups[users if is_one_of_many else leaf].append(leaf)
         found: list[Any] = []
         for some in groups.values():
@@ -540,15 +531,15 @@ class Hierarchy:
         for part in (self.root, *self.parts):
             steps = [sorted(inside(step)) for step in part.parts if step.kind == "step"]
             for p, node in enumerate(steps[0] if steps else ()):
-                op = self.drawn.nodes[node].op
+                op = self.nodes[node].op
                 same = [step[p] for step in steps if p < len(step)]
-                chain = [i for i in same if self.drawn.nodes[i].op == op]
+                chain = [i for i in same if self.nodes[i].op == op]
                 both = zip(*steps[:2], strict=False)
                 pairs = [zip(self.operands[i], self.operands[j], strict=False) for i, j in both]
                 begun = [before for some in pairs for before, now in some if now == node]
                 if begun and len(chain) > 1 and begun[0] not in steps[0]:
                     _, place, _ = noted(self.drawn.values[node])
-                    labels = (self.drawn.nodes[i].label for i in (chain[-1], begun[0]))
+                    labels = (self.nodes[i].label for i in (chain[-1], begun[0]))
                     name = (place and stored(*place)) or next(filter(None, labels), "")
                     named = enumerate([begun[0], *chain] if name else ())
                     found |= {i: name + str(k).translate(LOWERED) for k, i in named}
@@ -612,9 +603,9 @@ class Hierarchy:
     def _card(self, part: Part, level: str = "calls") -> Box:
         nodes, used = sorted(inside(part)), self.outputs[part]
         order = inside(part) if part.kind == "leaves" else sorted(used)
-        outputs = [self.drawn.nodes[i] for i in order if i in used]
+        outputs = [self.nodes[i] for i in order if i in used]
         is_result = not used.keys().isdisjoint(self.drawn.results)
-        kind = self.drawn.nodes[nodes[0]].kind if part.kind == "leaves" else "operation"
+        kind = self.nodes[nodes[0]].kind if part.kind == "leaves" else "operation"
         box = Box(
             number=self._number_of(part),
             label=part.place if isinstance(part.place, str) else part.label,
@@ -629,7 +620,7 @@ class Hierarchy:
         )
         if not (neuron := part.neuron) or level != "neuron":
             return box
-        output = self.drawn.nodes[nodes[-1]]
+        output = self.nodes[nodes[-1]]
         inputs = [self.place[x] for x in neuron.inputs]  # plain numbers may be in the box
         pairs = [
             (self.twins.get(i, i), w.data) for w, i in zip(neuron.weights, inputs, strict=True)
@@ -662,19 +653,6 @@ def inside(member: Part | int) -> list[int]:
         for each in part.members:
             (waiting if isinstance(each, Part) else found).append(each)
     return found
-
-
-def _are_alike(members: list[Any]) -> bool:
-    # Whether they are boxes whose names differ only in their numbers, as the neurons of a layer.
-    names = {m.label.rstrip("0123456789[]") if isinstance(m, Part) else m for m in members}
-    return len(names) == 1
-
-
-def _common(parts: Iterable[Part]) -> list[Part]:
-    # The boxes around all of these, the innermost first.
-    first, *others = ([*part.path()] for part in parts)
-    around = {*first}.intersection(*others)
-    return [part for part in first if part in around]
 
 
 def circles(before: Sequence[Iterable[int]]) -> list[list[int]]:

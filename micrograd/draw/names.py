@@ -69,28 +69,28 @@ class Names:
         self.parameters = set(values_in(parameters, "parameters"))
         self.path_of: dict[Value, str] = {}
         self._nodes = {*nodes}
-        self._variable: dict[Value, str] = {}  # the names of variables that are Values
         things = [(str(k), x) for k, x in [*(variables or {}).items()] if type(x) not in PLAIN]
         named = self._named = [pair for pair in things if not pair[0].startswith("_")]
+        # The names of variables that are Values: the first one of each.
+        self._variable = {x: name for name, x in reversed(named) if isinstance(x, Value)}
         for name, thing in named:
-            if isinstance(thing, Value) and "." not in name:
-                self._variable.setdefault(thing, name)
-        for name, thing in named:
-            if not isinstance(thing, Value) or "." in name:  # with a dot, `as_ours` found it
-                self.add(thing, name)
+            self.add(thing, name)
         for value, name in self._variable.items():
             self._label(value, name)
         short = {v: _abbreviated(x) for v, x in self.label_of.items() if self.path_of.get(v) == x}
-        others = {label for value, label in self.label_of.items() if value not in short}
-        self._distinct = len({*short.values()}) == len(short) and others.isdisjoint(short.values())
+        is_free = {*short.values()}.isdisjoint(self.label_of.values())
+        self._distinct = is_free and len({*short.values()}) == len(short)
 
     def add(self, thing: object, name: str, is_owned: bool = False) -> None:
         """Names what is in a thing; all of its leaves are parameters if a model owns it."""
         inside = list(found(thing, name, is_owned))
         values = [v for _, v, _ in inside if isinstance(v, Value)]
         known = [v for v in values if v in self._nodes] if self._nodes else values
-        names_none = isinstance(thing, (list, tuple)) and _is_order(known)
-        names_none = names_none or all(v in self._variable for v in known)
+        some = {*known}
+        is_order = isinstance(thing, (list, tuple)) and any(
+            x in some for v in topological_order(*known) for x in v._prev
+        )
+        names_none = is_order or all(v in self._variable for v in known)
         for label, value, is_owned in inside:
             if is_array(value):
                 self.arrays.append((label, value))
@@ -183,16 +183,14 @@ class Names:
         # What one types for each of these, if they are a row, a column or a whole list.
         n = len(numbers)
         for name, table in self._tables:
-            if len(table) == n and _are(table, numbers):
-                return [f"{name}[{i}]" for i in range(n)]
-            width = len(table[0]) if hasattr(table[0], "__len__") else 0
-            for i, row in enumerate(table if width == n else ()):
-                if hasattr(row, "__len__") and len(row) == n and _are(row, numbers):
-                    return [f"{name}[{i}][{j}]" for j in range(n)]
-            is_even = len(table) == n and all(hasattr(row, "__len__") for row in table)
-            for j in range(width if is_even else 0):
-                if _are((row[j] if len(row) > j else None for row in table), numbers):
-                    return [f"{name}[{i}][{j}]" for i in range(n)]
+            rows = [(f"{name}[{i}]", x) for i, x in enumerate(table) if hasattr(x, "__len__")]
+            lines = [(name, "", table), *((start, "", row) for start, row in rows)]
+            if len(rows) == len(table) == n:
+                columns = enumerate(zip(*table, strict=False))
+                lines += [(name, f"[{j}]", column) for j, column in columns]
+            for start, end, line in lines:
+                if len(line) == n and _are(line, numbers):
+                    return [f"{start}[{k}]{end}" for k in range(n)]
         return []
 
     @cached_property
@@ -232,17 +230,6 @@ class Names:
             return label
         is_clear = self._distinct and not NUMBERED.fullmatch(variable)
         return _abbreviated(label) if is_clear else f"{variable}.{_abbreviated(label)}"
-
-
-def _is_order(values: Collection[Value]) -> bool:
-    # Whether one of the Values was computed from another one.
-    some, later = {*values}, set[Value]()
-    for v in topological_order(*values) if any(v._prev for v in values) else ():
-        if any(operand in some or operand in later for operand in v._prev):
-            if v in some:
-                return True
-            later.add(v)
-    return False
 
 
 def _abbreviated(label: str) -> str:

@@ -88,6 +88,11 @@ class Graph:
     frames: tuple[Box, ...] = ()
     named: Any = field(default=None, compare=False, repr=False)
 
+    @cached_property
+    def box_of(self) -> dict[int, Box]:
+        """The boxes by their numbers."""
+        return {box.number: box for box in self.nodes}
+
     @property
     def value_of(self) -> dict[int, Value]:
         """The Value of each box that has a single one: of a neuron, its output."""
@@ -103,11 +108,6 @@ class Graph:
         """
         computed = [value for value in self.values if value._prev]
         return any(_is_nonzero(value.grad) for value in computed or self.values)
-
-    @property
-    def has_old_gradients(self) -> bool:
-        """Whether only leaves have gradients, from another graph or set by hand."""
-        return not self.has_gradients and any(box.has_gradient for box in self.nodes)
 
     @property
     def is_grouped(self) -> bool:

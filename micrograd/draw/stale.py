@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from numbers import Real
+from typing import Any
 
 from micrograd.core.arithmetic import Number
 from micrograd.core.node import innermost
@@ -40,23 +41,39 @@ def now_of(values: Sequence[Value]) -> dict[Value, Number]:
     return {v: x.data for v, x in fresh.items() if v._prev and not _near(v.data, x.data)}
 
 
+def received(values: Sequence[Value]) -> dict[Value, list[Number]]:
+    """The contributions to each Value by the gradients of its users; {} for very many Values."""
+    shares: dict[Value, list[Number]] = defaultdict(list)
+    for v in values if len(values) <= MOST else ():
+        with suppress(ArithmeticError, ValueError, TypeError, RuntimeError):
+            for operand, share in zip(v._prev, contributions(v, v.grad), strict=True):
+                shares[operand].append(innermost(share))
+    return shares
+
+
+def add_up(shares: Sequence[Any], grad: Any) -> bool:
+    """Whether contributions add up to a gradient, as far as a drawing shows: it has four digits.
+
+    If it is unknown, as for NaN, or for formulas instead of numbers, it is True.
+    """
+    with suppress(TypeError):
+        return not 10_000 * abs(sum(shares) - grad) > sum(map(abs, shares)) + abs(grad)
+    return True
+
+
 def times_added(values: Sequence[Value]) -> int:
     """How many times larger the gradients of all leaves are than the contributions to them, or 1.
 
     After several backward passes from the same result, it is the number of passes.
     """
-    shares: dict[Value, Number] = defaultdict(int)
-    for v in values if len(values) <= MOST else ():
-        with suppress(ArithmeticError, ValueError, TypeError, RuntimeError):
-            for operand, share in zip(v._prev, contributions(v, v.grad), strict=True):
-                shares[operand] += share
-    leaves = [v for v in shares if not v._prev and not v.is_constant]
-    pairs = [(innermost(v.grad), innermost(shares[v])) for v in leaves]
-    if not all(isinstance(x, Real) for pair in pairs for x in pair):
-        return 1
-    ratios = {round(grad / share) for grad, share in pairs if share}
-    times = ratios.pop() if len(ratios) == 1 else 1
-    return times if all(_near(grad, times * share) for grad, share in pairs) else 1
+    leaves = {v: x for v, x in received(values).items() if not v._prev and not v.is_constant}
+    grads = [innermost(v.grad) for v in leaves]
+    for grad, shares in zip(grads, leaves.values(), strict=True):
+        with suppress(ArithmeticError, ValueError, TypeError):  # no finite number, or a formula
+            n = round(grad / sum(shares))
+            added = ([n * x for x in each] for each in leaves.values())
+            return n if all(map(add_up, added, grads)) else 1
+    return 1
 
 
 def _near(x: Number, y: Number) -> bool:

@@ -124,20 +124,17 @@ def _graph_data(
     loss: Value, drawn: Graph, words: Mapping[str, str], level: str | int | None = None
 ) -> dict[str, Any]:
     # What the page needs to know about a graph.
-    nodes = drawn.nodes
-    tree = Hierarchy(drawn)
-    boxes, box_of, label_of, opened = boxes_of(tree, level, words)
-    watched = tree.is_called
-    if level is None and not watched and len(opened) == sum(b["kind"] != "outside" for b in boxes):
+    nodes, tree = drawn.nodes, Hierarchy(drawn)
+    boxes, opened = _boxes(tree, level, words)
+    box_of = [box.index for box in tree.box_of]
+    if level is None and not tree.is_called and len(opened) == len(tree.parts):
         # all is in sight: there is nothing to fold
         boxes, box_of, opened = [], [-1] * len(nodes), []
+    label_of = _names(tree)
+    shown = {i: node for i, node in enumerate(nodes) if tree.twins.get(i, i) == i}
+    texts = [n.short or n.label or label_of.get(i, f"v{i}") for i, n in shown.items()]
+    labels = dict(zip(shown, distinct(texts, "{} ({})"), strict=True))
     twins = {i: first for i, first in tree.twins.items() if i != first}
-    texts = {
-        i: node.short or node.label or label_of.get(i, f"v{i}")
-        for i, node in enumerate(nodes)
-        if i not in twins
-    }
-    labels = dict(zip(texts, distinct(list(texts.values()), "{} ({})"), strict=True))
     labels |= {i: labels[first] for i, first in twins.items()}
     recorded = recorded_rules(loss)
     for rule in recorded["rules"]:
@@ -154,7 +151,7 @@ def _graph_data(
         "boxOf": box_of,
         "open": opened,
         # in a large graph, the names of nodes tell in which box they are
-        "byBox": watched or len(nodes) > LARGE,
+        "byBox": tree.is_called or len(nodes) > LARGE,
         "code": _code(drawn.values),
         "result": loss.item() if math.isfinite(loss.item()) else None,
     }
@@ -183,18 +180,31 @@ def _example(words: Mapping[str, str]) -> dict[str, Any]:
 # ---- The boxes in which a large graph is shown; `draw/hierarchy.py` makes them
 
 
-def boxes_of(
+def _boxes(
     tree: Hierarchy, level: str | int | None, words: Mapping[str, str]
-) -> tuple[list[dict[str, Any]], list[int], dict[int, str], list[int]]:
-    """The boxes of a graph, and the innermost box of each node.
+) -> tuple[list[dict[str, Any]], list[int]]:
+    # The boxes, each after the one around it, and those that are open at first. A long stack has
+    # `members`, which are shown one at a time. The last two boxes are for what is before and after
+    # the only one whose inside is shown.
+    opened = tree.opened(level)
+    if level in LEVELS and len(tree.view(opened).nodes) > UNFOLDED:
+        opened = tree.first_view()
+    boxes: list[dict[str, Any]] = []
+    for part in tree.parts:
+        parent = part.parent.index if part.parent else -1
+        box = {"label": part.label, "kind": part.kind, "about": part.about, "parent": parent}
+        inside = [inner.index for inner in part.parts if inner.kind != "leaves"]
+        is_crowded = part.kind == "stack" and len(part.members) > BESIDE and len(inside) > 1
+        if part.is_paged or (is_crowded and part not in opened):
+            box["members"] = inside
+        boxes.append(box)
+    for key in ("box.before", "box.after") if level not in LEVELS else ():
+        boxes.append({"label": words[key], "kind": "outside", "about": "", "parent": -1})
+    return boxes, sorted(box.index for box in opened)
 
-    Returns:
-        A list of boxes, each after its parent, with `label`, `kind`, `about` (a short description)
-        and `parent`, the index of the box around it or -1; a long stack also has `members`, which
-        are shown one at a time. If only the inside of a box may be
-        shown, the last two are what is before it and after it. Then the index of the innermost box
-        of each node, or -1; names for nodes that have none; and the boxes that are open at first.
-    """
+
+def _names(tree: Hierarchy) -> dict[int, str]:
+    # The names of nodes that have none: those of the boxes whose outputs they are.
     drawn, label_of = tree.drawn, dict(tree.label_of)
     count = Counter(part.label for part in tree.parts)
     for part in reversed(tree.parts):  # an outer box names its outputs last
@@ -212,20 +222,4 @@ def boxes_of(
         is_loss = tree.is_called or "call" not in around
         if tree.parts and drawn.values[1:] and is_loss and root not in tree.states:
             label_of[root] = "loss"
-
-    boxes: list[dict[str, Any]] = []
-    for part in tree.parts:
-        parent = part.parent.index if part.parent else -1
-        box = {"label": part.label, "kind": part.kind, "about": part.about, "parent": parent}
-        boxes.append(box)
-    for key in ("box.before", "box.after") if level not in LEVELS else ():
-        boxes.append({"label": words[key], "kind": "outside", "about": "", "parent": -1})
-    opened = tree.opened(level)
-    if level in LEVELS and len(tree.view(opened).nodes) > UNFOLDED:
-        opened = tree.first_view()
-    for part, box in zip(tree.parts, boxes, strict=False):
-        inside = [inner.index for inner in part.parts if inner.kind != "leaves"]
-        is_crowded = part.kind == "stack" and len(part.members) > BESIDE and len(inside) > 1
-        if part.is_paged or (is_crowded and part not in opened):
-            box["members"] = inside
-    return boxes, [box.index for box in tree.box_of], label_of, sorted(box.index for box in opened)
+    return label_of

@@ -83,15 +83,12 @@ def html_page(
         text = json.dumps(text, ensure_ascii=False)[1:-1].replace("<", "\\u003c")
         return mark + text.replace("`", "\\u0060").replace("${", "\\u0024{") + mark
 
-    js = _joined(f"{script}.js", folder) if script else ""
-    parts = {
-        "policy": POLICY,
-        "language": language(),
-        "css": f"{TOKENS}\n{_joined('shared/base.css')}{_joined(f'{name}.css', folder)}",
-        "js": re.sub(TEXT, in_script, js),
-        **contents,
-    }
     page = re.sub(SHARED, lambda gap: _file(f"shared/{gap[1]}.html"), _file(f"{name}.html", folder))
+    parts = {"policy": POLICY, "language": language()} | contents
+    if "{{css}}" in page:
+        parts["css"] = f"{TOKENS}\n{_joined('shared/base.css')}{_joined(f'{name}.css', folder)}"
+    js = _joined(f"{script}.js", folder) if script else ""
+    parts["js"] = re.sub(TEXT, in_script, js)
 
     def in_html(gap: re.Match[str]) -> str:
         if "." not in gap[1]:
@@ -186,17 +183,9 @@ def _joined_pages(pages: Sequence[Page], languages: Sequence[str]) -> Page:
     for each in languages:
         with speaking(each):
             labels.append(said("pages", "language.name"))
-    first, told = pages[0], {"languages": languages, "parts": parts, "labels": labels}
-    shell = {
-        "language": languages[0],
-        "policy": POLICY,
-        "title": first._title,
-        "noscript": html.escape(said("pages", "language.noscript")),
-        "parts": as_json(told, is_ascii=False),
-        "js": _joined("shared/languages.js"),
-    }
-    around = _file("shared/languages.html")
-    first.html = re.sub(r"\{\{(\w+)\}\}", lambda gap: shell[gap[1]], around)
+    told = as_json({"languages": languages, "parts": parts, "labels": labels}, is_ascii=False)
+    first, name = pages[0], "shared/languages"
+    first.html = html_page(name, name, title=first._title, language=languages[0], parts=told)
     return first
 
 
@@ -242,10 +231,8 @@ class Page:
         if `dark` is true: as a .gif, or with a path such as `frames/`, as a folder of numbered
         PNGs for the slides of a talk.
         """
-        if ending_of(path, (*(["gif", ""] if self._film else []), "html", "htm")) in (
-            "html",
-            "htm",
-        ):
+        ending = ending_of(path, (*(["gif", ""] if self._film else []), "html", "htm"))
+        if ending in ("html", "htm"):
             write_whole(path, self.html.encode(errors="replace"))
         elif self._film:
             from micrograd.draw.film import write_film  # loads an imaging library

@@ -467,3 +467,6 @@ def test_a_picture_tells_numbers_that_do_not_belong_together():
     assert ">28<" in source
     assert ">28<" in y._repr_html_()
     assert "now" not in draw_dot(y, numbers=False).source
+    unknown = Value(float("nan")) * x
+    unknown.backward()
+    assert "added" not in draw_dot(unknown, edges="derivatives").source

@@ -285,7 +285,8 @@ function allUses() {
   const isShared = i => kinds[i] === "p" && users[i].some(([user]) => !isInside(user));
   const isShown = ({box, nodes}) => boxes[box]?.kind !== "outside" && nodes.some(isShared);
   if (stack === undefined || ![...view.items.values()].some(isShown)) return [];
-  return [make("span", "faint", filled("{{arrow.all}}", {n: counted(boxes[stack].members.length)}))];
+  const members = boxes.filter(({parent, kind}) => parent === stack && kind !== "leaves");
+  return [make("span", "faint", filled("{{arrow.all}}", {n: counted(members.length)}))];
 }
 
 // "‹ 3 of 100 ›": which member of a stack is shown, or which iteration of a loop.
