@@ -24,6 +24,7 @@ from micrograd.operations import take as take
 
 if _typing.TYPE_CHECKING:  # for editors and type checkers; `_names_in` says the same
     from micrograd.arrays import values as values
+    from micrograd.compiler.arguments import shared as shared
     from micrograd.compiler.function import compile as compile
     from micrograd.compiler.training import fit as fit
     from micrograd.derivatives import check_gradients as check_gradients
@@ -60,6 +61,7 @@ _names_in = {
     "engine": "Value no_grad topological_order where",
     "operations": "scan take",
     "arrays": "values",
+    "compiler.arguments": "shared",
     "compiler.function": "compile",
     "compiler.training": "fit",
     "derivatives": "check_gradients derivative gradient hessian jacobian jvp local_derivatives"

@@ -6,15 +6,13 @@ computes as NumPy's arrays do. Text, True, False, None and functions are no numb
 gets them as they are, and each of them has a program of its own.
 
     >>> from micrograd.core.tracing import Recording
-    >>> recording = Recording()
-    >>> x = traced(shape_of(as_array(0, np.ones((100, 2)))), recording.input)
+    >>> x = traced(shape_of(as_array(0, np.ones((100, 2)))), Recording())
     >>> (x + 1.0).mean(), where(x[0] > 0, 1.0, x[1])
     (Traced(/ of 6, 7), Traced(where of 10, 11, 1))
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
@@ -24,7 +22,7 @@ from micrograd.arrays import ValueArray, values
 from micrograd.core import arithmetic
 from micrograd.core.arithmetic import where
 from micrograd.core.shapes import Numbers, fix_of
-from micrograd.core.tracing import Condition, Traced
+from micrograd.core.tracing import Condition
 from micrograd.engine import Value
 
 Array = npt.NDArray[Any]
@@ -34,13 +32,29 @@ class Listed(np.ndarray[Any, Any]):
     """An array of examples that came as lists."""
 
 
-class Shape(tuple[int, ...]):
-    """The shape of an example; two of them differ if one is of lists and the other of an array."""
+class Shared(np.ndarray[Any, Any]):
+    """An array that is the same for all examples."""
 
-    are_lists = False
+
+def shared(x: Numbers) -> Shared:
+    """An argument of a compiled function that is an array, and the same for all examples.
+
+    The function gets the whole array. What depends on it and on parameters alone is computed once.
+
+    >>> from micrograd import compile
+    >>> w = Value(2.0)
+    >>> distance = compile(lambda x, centre: ((w * x - centre) ** 2).sum())
+    >>> distance(np.array([[0.0, 1.0], [2.0, 3.0]]), shared([1.0, 1.0])).lanes
+    array([ 2., 34.])
+    """
+    return np.asarray(x, float).view(Shared)
+
+
+class Shape(tuple[int, ...]):
+    """The shape of an example; shapes of different classes differ."""
 
     def __eq__(self, other: object) -> bool:
-        return super().__eq__(other) and getattr(other, "are_lists", False) == self.are_lists
+        return super().__eq__(other) and type(other) in (type(self), tuple)
 
     def __hash__(self) -> int:
         return super().__hash__()
@@ -49,8 +63,9 @@ class Shape(tuple[int, ...]):
 class ListShape(Shape):
     """The shape of an example that is a list of numbers, or of lists."""
 
-    are_lists = True
-    __hash__ = Shape.__hash__
+
+class SharedShape(Shape):
+    """The shape of an array that is the same for all examples."""
 
 
 class Static(NamedTuple):
@@ -63,6 +78,8 @@ def as_array(i: int, x: Numbers) -> Array | Static:
     """Argument i as an array of numbers; text, flags, None and functions are Static."""
     if x is None or isinstance(x, (str, bool)) or (callable(x) and not hasattr(x, "__array__")):
         return Static(x)
+    if isinstance(x, Shared):
+        return x
     if np.ma.is_masked(x):
         raise TypeError(f"argument {i} has masked numbers: leave out those examples")
     try:
@@ -94,17 +111,20 @@ def shape_of(array: Array | Static) -> Shape | Static:
     """The shape of one example of an argument."""
     if isinstance(array, Static):
         return array
+    if isinstance(array, Shared):
+        return SharedShape(array.shape)
     return (ListShape if isinstance(array, Listed) else Shape)(array.shape[1:])
 
 
-def traced(shape: Any, number: Callable[[float], Traced]) -> Any:
-    """What a function gets for an argument of this shape: `number` makes the traced numbers."""
+def traced(shape: Any, recording: Any) -> Any:
+    """What a function gets for an argument of this shape, with traced numbers of a recording."""
     if isinstance(shape, Static):
         return shape.value
     if not shape:
-        return number(0.0)
-    rows = [traced(type(shape)(shape[1:]), number) for _ in range(shape[0])]
-    if getattr(shape, "are_lists", False):
+        is_shared = isinstance(shape, SharedShape)
+        return recording.parameter() if is_shared else recording.input(0.0)
+    rows = [traced(type(shape)(shape[1:]), recording) for _ in range(shape[0])]
+    if isinstance(shape, ListShape):
         return rows
     array = np.empty(shape, object)
     array[...] = np.reshape(np.array(rows, object), shape)

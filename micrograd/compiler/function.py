@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from micrograd.compiler.arguments import Shape, Static, as_array, is_array, shape_of
+from micrograd.compiler.arguments import Shape, Shared, Static, as_array, is_array, shape_of
 from micrograd.compiler.batch import Batch
 from micrograd.compiler.guard import Guard, objects_of
 from micrograd.compiler.parameters import is_recording, one_at_a_time
@@ -263,9 +263,9 @@ class Compiled:
                 return None
             raise
         shapes, arrays = tuple(map(shape_of, given)), [a for a in given if is_array(a)]
-        lengths = {len(a) for a in arrays if a.ndim} or {1}
+        lengths = {len(a) for a in arrays if a.ndim and not isinstance(a, Shared)} or {1}
         if len(lengths) > 1 or lengths == {0}:
-            found = " and ".join(str(len(a)) for a in arrays if a.ndim)
+            found = " and ".join(map(str, sorted(lengths)))
             raise ValueError(
                 f"expected arrays with a row for each example, of the same length, got {found} rows"
             )
@@ -470,13 +470,14 @@ def compile(*function: Any, executor: str = "") -> Any:
 
     The compiled function takes arrays whose first axis runs over the examples: (n,) for a number,
     (n, d) for a row of d numbers, which the function gets as an array if an array is given, and as
-    a list if lists are. A single number is used for every example; text, True, False, None and
-    functions are passed on, and each of them has a program of its own. It returns a `Batch`: `data`
-    is the mean, `lanes` the result for each example, and `backward()` adds the gradients of the
-    mean to the `grad` of each parameter. (A call computes them, too; inside `no_grad()`, it
-    computes the results alone.) `compile(model)(X).lanes` are a model's outputs for a
-    batch. `source`, `groups`, `instructions` and `draw_dot(f)` show the compiled program, and
-    `jax(...)` returns it as a function for programs written with JAX. Each call copies its arrays.
+    a list if lists are. A single number is used for every example, as is the array in `shared(A)`;
+    text, True, False, None and functions are passed on, and each of them has a program of its own.
+    It returns a `Batch`: `data` is the mean, `lanes` the result for each example, and `backward()`
+    adds the gradients of the mean to the `grad` of each parameter. (A call computes them, too;
+    inside `no_grad()`, it computes the results alone.) `compile(model)(X).lanes` are a model's
+    outputs for a batch. `source`, `groups`, `instructions` and `draw_dot(f)` show the compiled
+    program, and `jax(...)` returns it as a function for programs written with JAX. Each call copies
+    its arrays.
     A call with Values just calls the original function.
 
     Derivatives can be taken inside: of each example with respect to its own numbers, with

@@ -32,6 +32,7 @@ from typing import Any
 
 import numpy as np
 
+from micrograd.compiler.arguments import SharedShape, Static
 from micrograd.compiler.batch import Batch
 from micrograd.compiler.fuse import Fused, fused
 from micrograd.compiler.parameters import Row, one_at_a_time, shared_row
@@ -66,6 +67,7 @@ class Program:
         has_gradients: whether that one can be differentiated with respect to parameters.
         have_graphs: for each result, whether it is a Value that was computed outside no_grad().
         weighted: the program for upstream gradients, of several results or of each example.
+        shared: the indices of arguments that are the same for all examples.
         training: the latest training steps, see `update.py`; None without any.
 
     >>> from micrograd import Value
@@ -100,6 +102,11 @@ class Program:
         self.weighted: Program | None = None
         self.training: Any = None
         self._places = [found.places[i] for i in order]
+        # Arrays that all examples share are further uniform numbers, after the parameters.
+        ends = itertools.accumulate(map(len, self.names.values()), initial=0)
+        self._inputs = [range(start, end) for start, end in itertools.pairwise(ends)]
+        given = [shape for shape in shapes if not isinstance(shape, Static)]
+        self.shared = {i for i, shape in enumerate(given) if isinstance(shape, SharedShape)}
         self._wanted = found.results
         if self.is_single:
             mean, *gradients = means
@@ -136,10 +143,21 @@ class Program:
             self._places_of = now, places, listed  # so that no other Value gets an address
         return self._places_of[1]
 
+    def _of_inputs(self, are_shared: bool) -> list[range]:
+        return [x for i, x in enumerate(self._inputs) if (i in self.shared) == are_shared]
+
+    def _apart(self, parameters: Array, arguments: Sequence[Array]) -> tuple[Array, Any]:
+        # The uniform numbers, and the arguments with a row for each example.
+        if not self.shared:
+            return parameters, arguments
+        some = [np.asarray(arguments[i]).ravel() for i in sorted(self.shared)]
+        others = [a for i, a in enumerate(arguments) if i not in self.shared]
+        return np.concatenate([parameters, *some]), others
+
     def results(self, parameters: Array, arguments: Sequence[Array], n: int) -> Array:
         """The results for all examples, with a row for each result."""
         forward = self.executor_for(with_gradients=False)
-        uniform, rows = map(iter, forward(parameters, arguments, n))
+        uniform, rows = map(iter, forward(*self._apart(parameters, arguments), n))
         found = np.empty((self.n_results, n))
         for result, (in_lanes, _) in zip(found, forward.schedule.results, strict=True):
             result[:] = next(rows if in_lanes else uniform)
@@ -150,7 +168,7 @@ class Program:
     ) -> tuple[float, Array, Array]:
         """The mean, its gradients, and the result for each example."""
         executor = self._executors.get(True) or self.executor_for(with_gradients=True)
-        found, rows = executor(parameters, arguments, n)
+        found, rows = executor(*self._apart(parameters, arguments), n)
         mean = found.item(0)  # a result that is uniform is its own mean
         gradients = found[1 : 1 + len(self.parameters)]
         return mean, gradients, rows[0] if len(rows) else np.full(n, mean)
@@ -234,22 +252,22 @@ class Program:
             if with_gradients not in self._schedules:
                 wanted = self._wanted_with_gradients if with_gradients else self._wanted
                 steps = self.instructions
-                ends = itertools.accumulate(map(len, self.names.values()), initial=0)
-                inputs = [range(start, end) for start, end in itertools.pairwise(ends)]
+                uniform = [*self._places, *itertools.chain(*self._of_inputs(True))]
                 found = scheduled(
-                    units or fused(steps, wanted), steps, inputs, self._places, wanted
+                    units or fused(steps, wanted), steps, self._of_inputs(False), uniform, wanted
                 )
                 self._schedules[with_gradients] = found
             return self._schedules[with_gradients]
 
     def say_which_index(self, arguments: Sequence[Array], n: int) -> None:
         """Raises an IndexError that names the index that another executor found invalid."""
-        NumPyExecutor(self.schedule)(self.row.data, arguments, n)
+        NumPyExecutor(self.schedule)(*self._apart(self.row.data, arguments), n)
 
     def source(self, name: str = "f") -> str:
         """The program as NumPy text at the level of matrices: a function called `name`."""
         n = len(self.parameters)
-        return matrix_source(self.schedule, [*self.names], n, name, is_mean=self.is_single)
+        names = [name for i, name in enumerate(self.names) if i not in self.shared]
+        return matrix_source(self.schedule, names, n, name, is_mean=self.is_single)
 
     def scalar_source(self) -> str:
         """The program as Python text, number by number."""

@@ -128,7 +128,7 @@ def _attempt(
     # Records the function; the candidates may turn out to be its parameters. Also returns weak
     # references to the other Values in the graph, which is freed when `_attempt` returns.
     recording = Simplified()
-    arguments = [traced(shape, recording.input) for shape in shapes]
+    arguments = [traced(shape, recording) for shape in shapes]
     upstream = [recording.input(0.0) for _ in range(n_upstream)]
     with ExitStack() as if_it_fails, recorded_as(candidates, recording.parameter) as numbers:
         if_it_fails.callback(recording.end)

@@ -229,7 +229,8 @@ def matrix_source(
     all results for each example. A lambda gets the name `f`.
     """
     name, *arguments = identifiers([name if name.isidentifier() else "f", *arguments])
-    writer = _Writer(schedule, arguments, n_parameters)
+    n_uniform, _ = schedule.constants[0]  # with arrays that all examples share
+    writer = _Writer(schedule, arguments, n_uniform)
     for group in schedule.groups:
         writer.write(group)
     lines = writer.lines

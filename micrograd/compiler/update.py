@@ -230,7 +230,7 @@ def training_of(program: Program, optimizer: Any) -> Training | None:
         getattr(method, "__globals__", None) is vars(optim) for method in METHODS(optimizer)
     )
     has_loop = program.executor in LOOPS and program.has_gradients and program.is_single
-    if not (is_ours and has_loop):
+    if not (is_ours and has_loop) or program.shared:
         return None
     parameters = optimizer._parameters
     for _ in range(3):  # finding one row may move the parameters of the other

@@ -7,7 +7,19 @@ import numpy as np
 import pytest
 from compiled import assert_close
 
-from micrograd import MLP, SGD, Value, compile, derivative, fit, no_grad, take, values, where
+from micrograd import (
+    MLP,
+    SGD,
+    Value,
+    compile,
+    derivative,
+    fit,
+    no_grad,
+    shared,
+    take,
+    values,
+    where,
+)
 from micrograd.core.tracing import TraceError
 from micrograd.optim import Adam
 
@@ -55,6 +67,28 @@ def test_the_row_of_a_list_is_a_list():
         compile(lambda x: 1.0 if x > 0 else w)(X)
     both = compile(lambda x: w * sum(x * 2))
     assert_close(both(X).lanes, both(X.tolist()).lanes)  # two programs
+
+
+def test_an_array_is_shared_by_all_examples():
+    f = compile(lambda x, B, y: ((B @ x * w + (B @ A).sum() - y) ** 2).mean())
+    y = np.arange(len(X), dtype=float)
+    for B in np.ones((2, 3)), np.arange(6.0).reshape(2, 3):  # one program
+        results = [((B @ x * w + (B @ A).sum() - t) ** 2).mean() for x, t in zip(X, y, strict=True)]
+        expected = sum(results) / len(X)
+        w.grad, A.grad = 0, 0
+        expected.backward()
+        gradients = [w.grad, *A.grad.ravel()]
+        w.grad, A.grad = 0, 0
+        batch = f(X, shared(B), y)
+        batch.backward()
+        assert_close(batch.data, expected.data)
+        assert_close([w.grad, *A.grad.ravel()], gradients)
+        assert_close(f(X[:1], shared(B), y[:1]).data, results[0].data)
+    assert len(f.programs) == 1
+    before = w.data, A.data
+    assert_close(f.step(SGD([w, *A.flat], lr=0.01), X, shared(B), y), expected.data)
+    w.data, A.data = before
+    w.grad, A.grad = 0, 0
 
 
 def test_conditions_are_joined():
