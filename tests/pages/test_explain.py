@@ -203,11 +203,15 @@ def test_sums_add_up_as_they_are_printed(shown):
             assert total == pytest.approx(a + b, rel=1e-3)
 
 
-def test_why_backwards_is_said_where_the_backward_pass_begins(shown):
+def test_why_backwards_and_why_added_are_said_where_they_happen_first(shown):
     with shown(*neuron()) as page:
         step_to(page, 6)
         said = page.locator("#chains").inner_text()
         assert "only when those of the results next to it are known" in said
+    with shown(*diamond()) as page:  # m = p q adds to q, to which r = m + q has contributed
+        for step, is_first in enumerate([False, False, True, False]):
+            step_to(page, page.evaluate("page.model.steps.seedAt") + step)
+            assert ("Why add?" in page.locator("#chains").inner_text()) == is_first
 
 
 def test_playing_stops_at_the_end_and_space_pauses(shown):
@@ -281,7 +285,7 @@ def test_the_gradient_is_the_slope_of_a_tangent_that_is_drawn_when_it_is_known(s
         for at, known in ((10, 0), (11, 1), (12, 1)):
             step_to(page, at)
             assert slope.locator(".tangent").count() == known
-        assert "tangent at the dot, whose slope, −1.5, is the grad" in caption.inner_text()
+        assert "tangent, is as steep there: −1.5 up for 1 to the right" in caption.inner_text()
         # in the middle of the curve, both go the same way
         curve, tangent = (page.evaluate(SLOPE, name) for name in (".curve", ".tangent"))
         near = [*zip(curve[::2], curve[1::2], strict=True)][29:32]

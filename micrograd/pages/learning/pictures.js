@@ -76,7 +76,7 @@ function drawPoints() {
     chosen: chosen.point,
   });
   const name = looked && experiment.neuronName(pointed.layer, pointed.index);
-  $("plane-about").textContent = captionOf(name, isCurve);
+  $("plane-about").textContent = captionOf(name, isCurve, experiment.inputs);
 }
 
 // Without a plane, a neuron shows its weights, and the inputs what comes in: that of the chosen point.

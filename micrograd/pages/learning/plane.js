@@ -97,8 +97,10 @@ function drawMarker(context, label, x, y, size, hollow = false) {
 }
 
 // What the plane shows, in words: the output of a neuron, by its name, or what the network answers.
-export const captionOf = (name, isCurve = false) =>
-  name ? filled("{{playground.inside}}", {name}) : isCurve ? "{{playground.curve}}" : "{{playground.plane}}";
+export function captionOf(name, isCurve = false, inputs = ["x₁", "x₂"]) {
+  const says = name ? "{{playground.inside}}" : isCurve ? "{{playground.curve}}" : "{{playground.plane}}";
+  return filled(says, {name, x: inputs[0], y: inputs[1]});
+}
 
 // Draws the plane and returns its geometry, for pointers.
 //   grid       {columns, rows, surfaces}: a score for each class, or one, in rows from the bottom

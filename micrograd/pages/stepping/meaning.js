@@ -73,8 +73,9 @@ const shape = (kind, name = kind) => {
 };
 const state = (kind, name = kind) => shape(`card ${kind}`, name);
 const colour = (kind, name) => make("span", `key ${kind}`, termOf(name));
+const isShown = {input: given.graph.kinds.includes("i"), parameter: given.graph.kinds.includes("p")};
 $("legend").append(
-  ...["input", "parameter", "operation", "result"].map(kind => shape(kind)),
+  ...["input", "parameter", "operation", "result"].filter(kind => isShown[kind] ?? true).map(kind => shape(kind)),
   ...["now", "given", "picked"].map(kind => state(kind)),
   ...[state("later", "dot"), colour("ink", "data"), colour("gradient", "gradient"), colour("local", "local")],
   colour("ink before", "before"),
