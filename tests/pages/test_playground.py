@@ -356,37 +356,6 @@ def test_lines_say_how_their_weights_moved(ready, opened):
         assert page.evaluate(texts) == []
 
 
-def test_the_loss_along_the_last_step_is_that_of_the_engine(tmp_path, opened):
-    model = mlp(2, [3, 1], activation="tanh")
-    optimizer = SGD(model.parameters(), lr=0.5)
-
-    def loss_at(numbers):
-        for p, number in zip(model.parameters(), numbers, strict=True):
-            p.data = number
-        losses = [binary_cross_entropy_with_logits(model(x), k) for x, k in zip(X, Y, strict=True)]
-        return sum(losses).data / len(X)
-
-    with opened(saved(playground(model, X, Y, optimizer=optimizer), tmp_path)) as page:
-        page.get_by_role("button", name="the last step").click()
-        drawn(page)
-        assert "Press One step" in page.inner_text("#details")
-        before = page.evaluate("page.numbers()")
-        page.click("#one-step")
-        drawn(page)
-        after = page.evaluate("page.numbers()")
-        assert page.get_attribute("#slice", "aria-label").endswith(f"{loss_at(after):.3f}")
-        found = page.evaluate("experiment.alongStep([0, 0.5, 1, 2])")
-        assert page.evaluate("page.numbers()") == after  # looking changes nothing
-        page.click("#undo")
-        drawn(page)
-        assert "Press One step" in page.inner_text("#details")
-    ways = [
-        [b + share * (a - b) for b, a in zip(before, after, strict=True)]
-        for share in (0, 0.5, 1, 2)
-    ]
-    assert found == pytest.approx(list(map(loss_at, ways)), rel=1e-9)
-
-
 def test_the_page_tells_what_a_step_did(ready, opened):
     with opened(ready) as page:
         told = page.text_content("#said")

@@ -5,7 +5,7 @@ import {decimals, percent, short} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
 import {prepared, theme, ticks, trace} from "./canvas.js";
 
-const CURVES = {loss: "{{curve.loss}}", accuracy: "{{curve.accuracy}}", slice: "{{curve.slice}}"};
+const CURVES = {loss: "{{curve.loss}}", accuracy: "{{curve.accuracy}}"};
 
 // A curve of the page, and what it says of the present: numbers of the training points, and of others or null,
 // for which `both` is the text.

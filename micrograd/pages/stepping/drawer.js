@@ -1,9 +1,9 @@
-// The drawer: mistakes, and the moment that is shown in other forms: a table, text, paths, code.
+// The drawer: mistakes, and the moment that is shown in other forms: a table, text, code.
 
 import {$, make, row} from "../shared/elements.js";
 import {formulaOf, plain} from "../shared/formula.js";
 import {WORDS} from "../shared/glossary.js";
-import {counted, inFormula, number} from "../shared/numbers.js";
+import {number} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
 import {hiddenAt} from "./predict.js";
 import {MOST_ROWS, given, page, redraw} from "./state.js";
@@ -40,7 +40,6 @@ export function showDrawer({at, state}) {
   for (const tab of tabs) tab.setAttribute("aria-expanded", nameOf(tab) === panel);
   if (panel === "table") showTable();
   if (panel === "transcript") writeTranscript(at);
-  if (panel === "paths") showPaths(at);
   if (panel === "code") showCode(at, state);
 }
 
@@ -78,39 +77,6 @@ function writeTranscript(last) {
   list.replaceChildren(...lines);
   const rest = model.steps.count - 1 - last;
   inside("transcript", "p").textContent = rest ? filled("{{transcript.more}}", {n: rest}) : "";
-}
-
-// The gradient of the chosen leaf as the sum over all paths to the result.
-function showPaths(at) {
-  const {model, picked} = page;
-  const {graph, steps, users, name} = model;
-  const say = (...parts) => inside("paths", "div").replaceChildren(...parts);
-  if (picked < 0 || at < steps.count - 1) return say(make("p", "", "{{paths.later}}"));
-  const ways = new Float64Array(graph.nodes.length);
-  ways[graph.root] = 1;
-  for (let i = graph.root - 1; i >= picked; i--) ways[i] = users[i].reduce((sum, [user]) => sum + ways[user], 0);
-  const count = ways[picked];
-  const gradient = number(model.right.gradients()[picked]);
-  const about = {name: name(picked), gradient, n: count < 2 ** 53 ? counted(count) : number(count)};
-  const head = filled("{{paths.sum}}", about);
-  if (count > 8) return say(make("p", "", `${head}. {{paths.many}}`));
-  const lines = [];
-  /** @type {any[]} */
-  const paths = [{end: picked, names: name(picked), factors: []}];
-  while (paths.length) {
-    const {end, names, factors} = paths.pop();
-    if (end === graph.root) {
-      const short = names.length > 160 ? `${names.slice(0, 160)}…` : names;
-      const product = factors.length > 20 ? "…" : factors.map(inFormula).join(" × ") || "1";
-      lines.push(make("li", "", `${short}: ${product} = ${number(factors.reduce((a, b) => a * b, 1))}`));
-      continue;
-    }
-    for (const [user, k] of users[end].toReversed()) {
-      const further = [...factors, graph.localDerivative(user, k, steps.d)];
-      paths.push({end: user, names: `${names} → ${name(user)}`, factors: further});
-    }
-  }
-  return say(make("p", "", `${head}:`), make("ul", "", ...lines));
 }
 
 // The closure of the operation of this step, with the lines that run now.
