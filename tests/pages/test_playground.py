@@ -483,7 +483,7 @@ def test_a_neuron_steps_through_its_operations_and_its_weights_can_be_turned(tmp
         cards = page.locator("#opened-graph .card")
         spoken = "[...document.querySelectorAll('#opened-graph .card')].map(c => c.ariaLabel)"
         assert cards.count() == 11
-        assert all(text.endswith("grad ·") for text in page.evaluate(spoken))
+        assert all(text.endswith("gradient ·") for text in page.evaluate(spoken))
         page.keyboard.press("ArrowRight")  # from the neuron that was pressed
         drawn(page)
         assert page.text_content("#opened-count") == "1 of 14"
@@ -497,7 +497,7 @@ def test_a_neuron_steps_through_its_operations_and_its_weights_can_be_turned(tmp
         neuron, found = model.layers[0].neurons[1], page.evaluate(spoken)
         for name, p in zip(("w₁", "w₂", "b"), (*neuron.w, neuron.b), strict=True):
             (text,) = (text for text in found if text.startswith(f"{name}, parameter"))
-            assert text.replace("−", "-").endswith(f"data {p.data:.4g}, grad {p.grad:.4g}")
+            assert text.replace("−", "-").endswith(f"data {p.data:.4g}, gradient {p.grad:.4g}")
         before = page.evaluate("page.numbers()")
         page.focus("#opened-graph .parameter >> nth=0")
         page.keyboard.press("ArrowUp")
@@ -626,7 +626,7 @@ def test_points_are_added_moved_and_deleted_by_hand(ready, opened):
 
 def pasted(page, text):
     """What the page says, the labels of its points, and the names of the classes."""
-    page.get_by_label("Points as CSV").fill(text)
+    page.get_by_label("Points from a table").fill(text)
     page.get_by_role("button", name="Use these points").click()
     drawn(page)
     examples = page.evaluate("page.state().examples")
@@ -882,7 +882,7 @@ def test_a_model_that_is_no_mlp_says_what_cannot_be_changed(tmp_path, opened):
         binary_cross_entropy_with_logits(model(X[0]), Y[0]).backward()
         a = "#opened-graph .card[aria-label^='a, parameter']"
         text = page.get_attribute(a, "aria-label").replace("−", "-")
-        assert text.endswith(f"grad {model.a.grad:.4g}")
+        assert text.endswith(f"gradient {model.a.grad:.4g}")
 
 
 # ---- The network as a Python script

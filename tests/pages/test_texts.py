@@ -212,10 +212,10 @@ READ = """said => [...document.body.querySelectorAll("*")]
         ...[...element.childNodes].filter(node => node.nodeType === 3).map(node => node.data),
         ...said.map(name => element.getAttribute(name) ?? ""),
     ])"""
-# Names of operations, attributes and optimizers; what numbers and formulas are made of.
+# Names of operations, attributes, methods and packages; what numbers and formulas are made of.
 CODE = {
     "data", "grad", "tanh", "exp", "log", "maximum", "linear", "sigmoid", "relu", "neuron", "nan",
-    "dam", "omentum", "loss", "neurons",
+    "dam", "omentum", "loss", "neurons", "micrograd", "orch", "avier",
 }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ import {inputWeight} from "./assembly.js";
 import {MOST_INPUTS} from "./experiment.js";
 import {attention, chooseMore, clock, experiment, setWeight} from "./state.js";
 
-const PHASES = {forward: "{{opened.forward}}", seed: "{{opened.backward}}", backward: "{{opened.backward}}"};
+const PHASES = {forward: "{{phase.forward}}", seed: "{{phase.backward}}", backward: "{{phase.backward}}"};
 
 // The part of a graph with these nodes, operands first, for its data d and gradients g. If `hasRest`, more
 // computation lies between the part and the loss: then its last node is "all that follows", whose local
@@ -140,7 +140,7 @@ function pictureAt(steps, at, {changes}) {
   for (const {name, node: k} of view.items.values()) {
     const card = picture.cards.get(name),
       {data, grad} = card;
-    card.spoken = filled("{{opened.card}}", {name: names[k], kind: WORDS[kinds[k]], data, grad});
+    card.spoken = filled("{{card.spoken}}", {name: names[k], kind: WORDS[kinds[k]], data, gradient: grad});
   }
   view.arrows.forEach(({edges: [[giver, k]]}, i) => {
     const chain = changes.find(change => change.giver === giver && change.edge === k);

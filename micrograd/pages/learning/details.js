@@ -156,7 +156,7 @@ function healthDetail() {
 // Points from a table, one in each line: pasted, or from a file that only this page reads.
 function pasteDetail() {
   const {given, isFixed} = experiment;
-  const area = make("textarea", {spellcheck: "false", "aria-label": "{{csv.name}}"});
+  const area = make("textarea", {spellcheck: "false", "aria-label": "{{csv.title}}"});
   const example = isFixed ? ["0.5", "-1.2", given.names[0]] : ["5.1", "3.5", "1.4", "0.2", "setosa"];
   area.placeholder = [example.map((_, k) => (k === example.length - 1 ? "class" : `x${k + 1}`)), example].join("\n");
   const said = make("output", {"aria-live": "polite"}),
@@ -244,7 +244,7 @@ function neuronDetail({neuron: {layer, index}, point = 0}) {
     const pick = button(experiment.weightName(first + k), () => chooseMore({kind: "weight", weight: first + k}));
     return row([experiment.neuronName(layer - 1, k), number(d[inputs[k]]), pick, number(own[k]), number(products[k])]);
   };
-  const heads = row(["{{word.input}}", "data", "{{term.weight}}", "data", "{{neuron.product}}"], "th");
+  const heads = row(["{{word.input}}", "data", "{{term.weight}}", "data", "{{name.product}}"], "th");
   const bias = training.p[first + weights.length];
   const says = {n: own.length, bias: inFormula(bias), activation: activations[layer - 1], point: point + 1};
   const sum = products.reduce((total, x) => total + x, bias);
