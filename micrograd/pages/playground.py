@@ -57,8 +57,9 @@ def playground(
 ) -> Page:
     """A page that trains the model, starting from its weights; the model itself does not change.
 
-    A site of your own can embed the saved file in an iframe: with the address page.html#embed it
-    shows the buttons, the points and the network alone.
+    "Present" makes a slide of it: what a step did, the network, the plane and the curves. A site
+    of your own can embed the saved file in an iframe: with the address page.html#embed it shows
+    the buttons, the points and the network alone.
 
     Two inputs are shown as a plane, one as a curve, any others as a table of the points. 16 inputs,
     64, 784 or another square are also the pixels of an image, row by row from the top.

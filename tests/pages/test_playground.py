@@ -1103,6 +1103,19 @@ def test_notebooks_show_it_in_a_frame(tmp_path, opened):
         assert "step 1 ·" in frame.text_content("#figures")
 
 
+def test_a_slide_fits_the_screen_and_a_presenters_remote_trains(ready, opened):
+    with opened(ready, width=1280, height=800) as page:
+        page.get_by_role("button", name="Present").click()
+        for key, step in (("PageDown", 1), ("ArrowRight", 2), ("PageUp", 1)):
+            page.keyboard.press(key)
+            drawn(page)
+            assert page.text_content("#figures").startswith(f"step {step} ")
+        assert page.is_hidden("#data-panel")
+        assert page.evaluate("document.documentElement.scrollHeight") <= 800
+        page.keyboard.press("Escape")
+        assert page.is_visible("#data-panel")
+
+
 @pytest.mark.slow
 def test_it_can_be_embedded_in_a_small_frame(ready, opened):
     with opened(ready, width=720, height=480, hash="#embed") as page:

@@ -2,7 +2,7 @@
 
 import {make} from "../shared/elements.js";
 import {filled, partsOf} from "../shared/texts.js";
-import {mixed, picture, prepared, stretch, theme, ticks, trace} from "./canvas.js";
+import {em, mixed, picture, prepared, stretch, theme, ticks, trace} from "./canvas.js";
 
 // A surface interpolated on a finer grid: cubic pieces, clipped to the two values that they join, so that
 // no class appears between two neighbours that both belong to other classes.
@@ -111,7 +111,7 @@ export function captionOf(name, isCurve = false, inputs = ["x₁", "x₂"]) {
 //   curve      instead of classes, a polyline of what the model predicts
 /** @param {any} canvas @param {any} about */
 export function drawPlane(canvas, {grid, inside, low, high, ratio, points, chosen = -1, truth = null, curve = null}) {
-  const margin = {left: 30, right: 4, top: 4, bottom: 20};
+  const margin = {left: 2 * em(), right: 0.6 * em(), top: 4, bottom: 1.33 * em()};
   // In a frame that is not displayed yet the width is 0.
   const inner = Math.max(60, canvas.clientWidth - margin.left - margin.right);
   const [context] = prepared(canvas, Math.round(inner / ratio) + margin.top + margin.bottom);

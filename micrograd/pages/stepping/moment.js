@@ -4,6 +4,7 @@ import {$, make} from "../shared/elements.js";
 import {PRODUCT, plain, written} from "../shared/formula.js";
 import {termOf} from "../shared/glossary.js";
 import {number} from "../shared/numbers.js";
+import {isPresenting} from "../shared/present.js";
 import {filled} from "../shared/texts.js";
 import {withButtons} from "./meaning.js";
 import {page} from "./state.js";
@@ -19,7 +20,7 @@ export function showNow(moment) {
   $("phase").dataset.word = at < steps.seedAt ? "forward" : "backward";
   $("phase").textContent = lesson ? "{{button.step}}" : PHASES[step.phase === "seed" ? "backward" : step.phase];
   // on a slide, a nudge is told here, and not beside the curve
-  const isNudged = nudge && step.phase === "end" && document.body.classList.contains("presenting");
+  const isNudged = nudge && step.phase === "end" && isPresenting();
   withButtons($("sentenceNow"), isNudged ? toldNudge(moment) : lesson ? "" : sentence);
   showEquation(moment);
   showChains(moment);
@@ -65,7 +66,7 @@ function showChains({at, chains, state, hidden, lesson}) {
   const after = i => ["∂", ...model.inMath(i, PRODUCT + 1)];
   const rate = (of, by) => [...after(of), " / ", ...after(by)];
   const sign = text => make("span", "sign", text);
-  const most = document.body.classList.contains("presenting") ? 2 : chains[0]?.giver < 0 ? 3 : 6;
+  const most = isPresenting() ? 2 : chains[0]?.giver < 0 ? 3 : 6;
   const first = chains.find(isTold); // only its factors are named: the others are below it
   const note = text => $("chains").append(withButtons(make("p", "note"), text));
   for (const chain of chains.slice(0, most)) {
