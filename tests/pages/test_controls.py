@@ -98,9 +98,7 @@ def read(text):
 
 # ---- The stepping page
 
-STEPPING_NEEDS = (
-    "oneStep undo reset nudge predict assign order twice local round present Table Code"
-)
+STEPPING_NEEDS = "oneStep undo reset nudge predict assign order twice local present Table Code"
 STEPPING = """() => { const {model, transport} = page; const {graph} = model;
   const text = id => $(id).checkVisibility() ? $(id).innerText : "";
   const rows = $("table").checkVisibility() ? [...$("table").querySelectorAll("tbody tr")] : [];

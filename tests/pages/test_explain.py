@@ -622,36 +622,8 @@ def test_the_picture_is_saved_as_svg(shown, tmp_path):
     assert ">tanh<" in (tmp_path / "graph.svg").read_text(encoding="utf-8")
 
 
-def test_presenter_embedded_tour_and_words(shown):
+def test_presenter_and_words(shown):
     with shown(*neuron()) as page:
-        page.get_by_role("button", name="Show me round").click()
-        parts = ["meaning", "picture", "now", "now", "now", "tools"]
-        for explained in parts:  # it covers nothing of what it explains
-            assert page.locator("#tour p").inner_text().endswith(".")
-            tour, part = (page.locator(f"#{name}").bounding_box() for name in ("tour", explained))
-            assert (
-                tour["y"] + tour["height"] <= part["y"]
-                or part["y"] + part["height"] <= tour["y"]
-                or tour["x"] + tour["width"] <= part["x"]
-                or part["x"] + part["width"] <= tour["x"]
-            )
-            if page.locator("#twice").is_visible():  # a number that is used twice
-                assert page.locator("#twice .label").count() == 2
-                assert "3 + 3 = 6" in page.locator("#tour p").inner_text()
-            page.locator("#tourNext").click()
-        assert page.evaluate("page.transport.at()") == 0
-        assert page.locator("#tour").is_hidden()
-        page.get_by_role("button", name="Show me round").click()
-        for _ in range(3):
-            page.keyboard.press("ArrowRight")  # the tour follows the keys
-        assert page.locator("#tour span").inner_text() == "4 of 6"
-        assert page.locator("#count").inner_text() == "7 of 12"
-        page.keyboard.press("ArrowLeft")
-        assert page.locator("#count").inner_text() == "1 of 12"
-        page.get_by_role("button", name="Step forward").click()  # and ends where one goes on alone
-        assert page.locator("#tour").is_hidden()
-        assert page.locator("#count").inner_text() == "2 of 12"
-        page.mouse.move(0, 0)  # what was below the tour would be reported later
         page.locator("#legend dfn").first.focus()
         assert page.locator("#meaningOf").is_visible()
         page.get_by_role("button", name="Present").click()
