@@ -547,7 +547,7 @@ def test_hostile_labels_do_no_harm(shown):
     root = sum(Value(1.0, label=label) * 2.0 for label in (*HOSTILE, HOSTILE[0]))
     with shown(root, title=HOSTILE[0], of={"level": "op"}) as page:
         step_to(page, -1)
-        for name in ("Table", "All steps as text", "Code"):
+        for name in ("All steps as text", "Code"):
             page.get_by_role("button", name=name).click()
         assert page.title() == HOSTILE[0]
         assert page.locator("img").count() == 0
@@ -612,14 +612,6 @@ def test_each_leaf_is_found_by_the_names_that_the_page_gives_it(shown):
             page.get_by_role("combobox", name="Find a box").fill(name)
             page.keyboard.press("Enter")
             assert page.locator("#graph .picked .name").text_content() == leaf
-
-
-def test_the_picture_is_saved_as_svg(shown, tmp_path):
-    with shown(*neuron()) as page:
-        with page.expect_download() as download:
-            page.get_by_role("button", name="SVG").click()
-        download.value.save_as(tmp_path / "graph.svg")
-    assert ">tanh<" in (tmp_path / "graph.svg").read_text(encoding="utf-8")
 
 
 def test_presenter_and_words(shown):

@@ -251,7 +251,7 @@ def test_the_stepping_page_in_another_language(loud, opened, tmp_path):
         with opened(path, width=1600) as shown:
             count = shown.evaluate("page.model.steps.count")
             steps = [f"page.transport.goTo({k})" for k in range(count)]
-            panels = [f"$('tabs').children[{k}].click()" for k in range(4)]
+            panels = [f"$('tabs').children[{k}].click()" for k in range(3)]
             mistakes = [
                 action
                 for k in range(4)
@@ -268,7 +268,7 @@ def test_the_stepping_page_in_another_language(loud, opened, tmp_path):
                      "$('predict').click(); page.transport.goTo(2)", submit,
                      f"$('answer').value = 99; {submit}", "$('tell').click()",
                      "$('play').click()", "setLeaf(page.model.leaves[0], 1e300)"]  # fmt: skip
-            code = ["$('tabs').children[3].click()", *steps[:3], steps[-2]]
+            code = ["$('tabs').children[2].click()", *steps[:3], steps[-2]]
             found = read(shown, *steps, *panels, *mistakes, *words, *code, *tried)
             if page is folded:
                 found |= read(shown, "$('unfold').click()", "$('toExample').click()")

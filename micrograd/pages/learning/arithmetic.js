@@ -79,12 +79,8 @@ function buildPart(neuron, whole) {
   if (neuron) labels[part.root] = "{{term.loss}}";
   let count = 0;
   const others = k => (part.isLeaf(k) ? number(whole.d[nodes[k]]) : `{{name.sum}} ${++count}`); // long ones are sums
-  const {name, isFormula} = namesOf(
-    part,
-    labels,
-    kinds.map(kind => kind[0]),
-    others,
-  );
+  const letters = kinds.map(kind => kind[0]);
+  const {name, isFormula} = namesOf(part, labels, letters, others);
   names = part.nodes.map((_, k) => name(k));
   formulas = names.map((_, k) => isFormula(k));
   kinds[part.root] = "result";

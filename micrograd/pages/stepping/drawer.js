@@ -1,13 +1,11 @@
-// The drawer: mistakes, and the moment that is shown in other forms: a table, text, code.
+// The drawer: mistakes, and the moment that is shown in other forms: text, code.
 
-import {$, make, row} from "../shared/elements.js";
-import {formulaOf, plain} from "../shared/formula.js";
-import {WORDS} from "../shared/glossary.js";
+import {$, make} from "../shared/elements.js";
 import {number} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
 import {hiddenAt} from "./predict.js";
 import {MOST_ROWS, given, page, redraw} from "./state.js";
-import {asText, callName, describe, firstFew, itemName, told} from "./words.js";
+import {asText, told} from "./words.js";
 
 const tabs = $("tabs").querySelectorAll("button");
 const inside = (id, tag) => $(id).querySelector(tag);
@@ -38,30 +36,8 @@ export function showDrawer({at, state}) {
   const {panel} = page;
   for (const id of PANELS) $(id).hidden = id !== panel;
   for (const tab of tabs) tab.setAttribute("aria-expanded", nameOf(tab) === panel);
-  if (panel === "table") showTable();
   if (panel === "transcript") writeTranscript(at);
   if (panel === "code") showCode(at, state);
-}
-
-function showTable() {
-  const {model, stage} = page;
-  const {graph, kinds, boxes, view} = model;
-  const about = ({box, node}, kind) => {
-    if (box !== undefined) return boxes[box].about;
-    if (graph.isLeaf(node)) return WORDS[kind];
-    return `= ${plain(formulaOf(graph, node, {stop: () => true, called: callName(model)}))}`;
-  };
-  const items = [...view.items.values()].filter(({box, node}) => box !== undefined || kinds[node] !== "c");
-  const rows = items.slice(0, MOST_ROWS).map(item => {
-    const card = stage.picture.cards.get(item.name);
-    const {kind, full} = describe(model, item);
-    const [data, grad] = [card.data, card.grad].map((x = "") => (typeof x === "string" ? x : firstFew(x.map(number))));
-    const line = row([itemName(model, item), about(item, kind), data, grad]);
-    line.firstChild.title = full;
-    line.classList.toggle("now", card.now);
-    return line;
-  });
-  inside("table", "tbody").replaceChildren(...rows);
 }
 
 // The steps so far: later ones would give numbers away.

@@ -103,16 +103,11 @@ function pictureAt({at, state, chains, hidden, nudge, lesson}) {
   return {...picture, duration: (PACE / +$("speed").value) * (picture.backward ? 0.8 : 0.45)};
 }
 
-const badge = ({predicted, actual}) => [
-  [
-    ["plain", "{{nudge.grad}} "],
-    ["gradient", signed(predicted)],
-  ], // what the gradient said
-  [
-    ["plain", "{{nudge.moved}} "],
-    ["plain", signed(actual)],
-  ],
-];
+function badge({predicted, actual}) {
+  const line = (...parts) => parts;
+  const [said, moved] = ["{{nudge.grad}} ", "{{nudge.moved}} "].map(text => ["plain", text]);
+  return [line(said, ["gradient", signed(predicted)]), line(moved, ["plain", signed(actual)])];
+}
 
 // ---- Its room
 
@@ -212,12 +207,8 @@ const isProgram = ({kind}) => kind !== "outside" && kind !== "leaves";
 // Opens the next box with this name, or else shows the node of this name, or else a box whose name begins with it.
 function find() {
   const {boxes, levels, view, graph, kinds, name, paths} = page.model;
-  const typed = text =>
-    text
-      .trim()
-      .toLowerCase()
-      .normalize("NFKC")
-      .replace(/[[\],]/g, ""); // w1 and w[1] find w₁
+  const signs = /[[\],\s]/g; // w1 and w[1] find w₁
+  const typed = text => text.toLowerCase().normalize("NFKC").replace(signs, "");
   const text = typed($("find").value);
   const isNamed = (j, like) => boxes[j].kind !== "outside" && like(typed(boxes[j].label), typed(boxes[j].about));
   const named = like => (text ? [...boxes.keys()].filter(j => isNamed(j, like)) : []);
@@ -278,7 +269,7 @@ function allUses() {
   const isShared = i => kinds[i] === "p" && users[i].some(([user]) => !isInside(user));
   const isShown = ({box, nodes}) => boxes[box]?.kind !== "outside" && nodes.some(isShared);
   if (stack === undefined || ![...view.items.values()].some(isShown)) return [];
-  return [make("span", "faint", filled("{{arrow.all}}", {n: counted(boxes[stack].members.length)}))];
+  return [make("span", "faint", filled("{{arrow.all}}", {n: counted(levels.inner[stack].length)}))];
 }
 
 // "‹ 3 of 100 ›": which member of a stack is shown, or which iteration of a loop.
