@@ -17,10 +17,8 @@ import {headsOf, namesOf} from "./scope/names.js";
 const MEANING = JSON.parse("{{lens.*}}");
 const LEAVES = JSON.parse("{{microscope.leaf.*}}");
 const WORD_OF = {added: "residual", logits: "logit"}; // names of functions that a word explains
-const MANY = 1000,
-  TEXTS = 10,
-  TEMPERATURE = 0.5,
-  MOST_STEPS = 100_000; // that a link asks for
+const [MANY, TEXTS, TEMPERATURE] = [1000, 10, 0.5];
+const MOST_STEPS = 100_000; // that a link asks for
 
 const given = JSON.parse($("data").textContent);
 const model = new Model(given);

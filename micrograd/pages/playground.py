@@ -224,7 +224,7 @@ def _loss(
     is_squared = loss is squared_error and outputs == 1
     function = getattr(loss, "__name__", "<lambda>")
     name, pytorch = KNOWN.get(
-        loss, (said("pages", "loss.own") if function == "<lambda>" else function, "")
+        loss, (said("pages", "loss.your loss") if function == "<lambda>" else function, "")
     )
     return {
         **{"name": name, "function": function, "pytorch": pytorch, "targets": targets},

@@ -166,10 +166,8 @@ export function drawPlane(canvas, {grid, inside, low, high, ratio, points, chose
     // where a whole marker can be seen
     at: (left, top) => {
       const within = (x, room) => Math.max(size, Math.min(room - size, x)) / room;
-      return [
-        low[0] + within(left - box.x, box.width) * (high[0] - low[0]),
-        high[1] - within(top - box.y, box.height) * (high[1] - low[1]),
-      ];
+      const [x, y] = [within(left - box.x, box.width), within(top - box.y, box.height)];
+      return [low[0] + x * (high[0] - low[0]), high[1] - y * (high[1] - low[1])];
     },
   };
 }

@@ -8,7 +8,6 @@ import {MOST_ROWS, given, page, redraw} from "./state.js";
 import {asText, told} from "./words.js";
 
 const tabs = $("tabs").querySelectorAll("button");
-const inside = (id, tag) => $(id).querySelector(tag);
 const nameOf = tab => tab.getAttribute("aria-controls");
 const PANELS = [...tabs].map(nameOf);
 
@@ -44,7 +43,7 @@ export function showDrawer({at, state}) {
 function writeTranscript(last) {
   const {model} = page;
   const from = Math.max(0, last - MOST_ROWS);
-  const list = inside("transcript", "ol");
+  const [list, more] = $("transcript").children;
   const lines = Array.from({length: last - from + 1}, (_, k) => {
     const isHidden = page.asking && hiddenAt(from + k, told(model, from + k)).size;
     return make("li", "", isHidden ? "?" : asText(model, from + k));
@@ -52,7 +51,7 @@ function writeTranscript(last) {
   list.start = from;
   list.replaceChildren(...lines);
   const rest = model.steps.count - 1 - last;
-  inside("transcript", "p").textContent = rest ? filled("{{transcript.more}}", {n: rest}) : "";
+  more.textContent = rest ? filled("{{transcript.more}}", {n: rest}) : "";
 }
 
 // The closure of the operation of this step, with the lines that run now.
