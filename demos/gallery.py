@@ -135,8 +135,8 @@ def reduced(path: Path, width: int = 1280) -> str:
     with Image.open(path) as image:
         whole = image.convert("RGB")
         whole.thumbnail((width, whole.height))
-        all_hues = Image.Quantize.MAXCOVERAGE  # rare colours such as that of gradients, too
-        small = whole.quantize(256, all_hues, dither=Image.Dither.NONE)
+        all_hues = Image.Quantize.MAXCOVERAGE  # also rare ones; kmeans keeps frequent ones
+        small = whole.quantize(256, all_hues, kmeans=1, dither=Image.Dither.NONE)
     small.save(path, optimize=True)
     return str(path)
 

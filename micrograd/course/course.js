@@ -276,7 +276,6 @@ function stop() {
       "bad",
       element("h3", {}, textOf("stopped.checking")),
       element("pre", {class: "code"}, program.split("; ").join("\n")),
-      element("p", {class: "rule"}, textOf("rule", {name: textOf("rule.time")})),
     );
   }
 }

@@ -61,16 +61,15 @@ export class Results {
     this.tell("bad", ...parts);
   }
 
-  // The first wrong number, the rule by its name, the program and its graph. Hints are asked for.
+  // The first wrong number, the program and its graph. The rule is in the hints, which are asked for.
   finding(finding) {
     const about = finding.number ? textOf("wrong", finding) : textOf("wrong.other");
-    const rule = element("p", {class: "rule"}, textOf("rule", {name: textOf(`rule.${finding.rule}`)}));
     const numbers = element("dl", {});
     for (const key of ["expected", "found"]) {
       const text = key === "found" && finding.place ? `${finding.found} (${finding.place})` : finding[key];
       if (text) numbers.append(element("dt", {}, textOf(key)), element("dd", {class: key}, text));
     }
-    const parts = [element("h3", {}, about), rule, numbers];
+    const parts = [element("h3", {}, about), numbers];
     if (finding.done.length)
       parts.unshift(element("p", {class: "done"}, textOf("done", {done: finding.done.join(", ")})));
     if (finding.program) {

@@ -10,7 +10,7 @@ import {WORDS, explainWords} from "./shared/glossary.js";
 import {makeTransport} from "./shared/transport.js";
 import {showDrawer} from "./stepping/drawer.js";
 import {PACE, drawGraph, listBoxes, showGraph} from "./stepping/graph.js";
-import {endTour, showFormula, showOrigin} from "./stepping/meaning.js";
+import {showFormula, showOrigin} from "./stepping/meaning.js";
 import {showMistake} from "./stepping/mistakes.js";
 import {showNow} from "./stepping/moment.js";
 import {askQuestion, hiddenAt} from "./stepping/predict.js";
@@ -22,7 +22,7 @@ import {drawValues} from "./stepping/values.js";
 import {told} from "./stepping/words.js";
 
 const trials = [askQuestion, showNudge, showSlope, showDescent, showTools, showMistake];
-const parts = [showNow, showGraph, drawValues, ...trials, showDrawer, keepAddress, endTour];
+const parts = [showNow, showGraph, drawValues, ...trials, showDrawer, keepAddress];
 panels.graph = () => [showFormula, showOrigin, listLeaves, listBoxes].forEach(draw => draw());
 panels.boxes = drawGraph;
 

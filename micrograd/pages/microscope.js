@@ -17,10 +17,8 @@ import {headsOf, namesOf} from "./scope/names.js";
 const MEANING = JSON.parse("{{lens.*}}");
 const LEAVES = JSON.parse("{{microscope.leaf.*}}");
 const WORD_OF = {added: "residual", logits: "logit"}; // names of functions that a word explains
-const MANY = 1000,
-  TEXTS = 10,
-  TEMPERATURE = 0.5,
-  MOST_STEPS = 100_000; // that a link asks for
+const [MANY, TEXTS, TEMPERATURE] = [1000, 10, 0.5];
+const MOST_STEPS = 100_000; // that a link asks for
 
 const given = JSON.parse($("data").textContent);
 const model = new Model(given);
@@ -139,14 +137,14 @@ function stripOf(name, slots, areShares) {
     most = areShares && !page.hasGradients ? 1 : Math.max(...numbers.map(Math.abs));
   const areLogits = String(slots) === String(given.logits[page.at]);
   const cells = own.map((slot, k) => {
-    const about = {name: nameOf(slot) || `${name} ${k + 1}`, value: number(numbers[k])};
+    const label = `${nameOf(slot) || `${name} ${k + 1}`}: ${number(numbers[k])}`;
     const hue = page.hasGradients ? "gradient" : undefined;
     const range = areLogits ? 1.6 * most : most; // paler below letters
-    const cell = cellOf(slot, filled("{{microscope.cell}}", about), k === 0, numbers[k], range, hue);
+    const cell = cellOf(slot, label, k === 0, numbers[k], range, hue);
     cell.textContent = areLogits ? tokens[k] : "";
     return cell;
   });
-  const scale = filled(areShares ? "{{microscope.scale.share}}" : "{{microscope.scale}}", {most: number(most)});
+  const scale = areShares ? filled("{{microscope.scale.share}}", {most: number(most)}) : `±${number(most)}`;
   const strip = {class: "strip", role: "group", "aria-label": name};
   return make("div", strip, ...cells, make("span", "faint", scale));
 }

@@ -4,6 +4,7 @@ import {listenToLinks, readAddress, writeAddress} from "./shared/state.js";
 import {$, listen} from "./shared/elements.js";
 import {explainWords} from "./shared/glossary.js";
 import {listenToKeys} from "./shared/keys.js";
+import {isPresenting, listenToPresent} from "./shared/present.js";
 import {drawArithmetic, forgetArithmetic} from "./learning/arithmetic.js";
 import {readTheme, redrawnWhenNeeded} from "./learning/canvas.js";
 import {drawChoices} from "./learning/choices.js";
@@ -153,13 +154,14 @@ listenToKeys({ArrowRight: forward, ArrowLeft: back, " ": train, Escape: close}, 
   target.dispatchEvent(new Event("change"));
 });
 
-// Once One step was pressed, a presenter's remote presses it again.
-function stepOn(event) {
+// Once One step was pressed, a presenter's remote presses it again; on a slide, at any time.
+document.addEventListener("keydown", (/** @type {any} */ event) => {
   const action = {PageDown: oneStep, PageUp: undo}[event.key];
-  if (action) event.preventDefault();
-  action?.();
-}
-listen({"one-step": stepOn}, "keydown");
+  if (!action || !(isPresenting() || event.target.matches("#one-step"))) return;
+  event.preventDefault();
+  action();
+});
+listenToPresent(ask);
 
 // ---- Start
 

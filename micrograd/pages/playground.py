@@ -57,8 +57,9 @@ def playground(
 ) -> Page:
     """A page that trains the model, starting from its weights; the model itself does not change.
 
-    A site of your own can embed the saved file in an iframe: with the address page.html#embed it
-    shows the buttons, the points and the network alone.
+    "Present" makes a slide of it: what a step did, the network, the plane and the curves. A site
+    of your own can embed the saved file in an iframe: with the address page.html#embed it shows
+    the buttons, the points and the network alone.
 
     Two inputs are shown as a plane, one as a curve, any others as a table of the points. 16 inputs,
     64, 784 or another square are also the pixels of an image, row by row from the top.
@@ -223,7 +224,7 @@ def _loss(
     is_squared = loss is squared_error and outputs == 1
     function = getattr(loss, "__name__", "<lambda>")
     name, pytorch = KNOWN.get(
-        loss, (said("pages", "loss.own") if function == "<lambda>" else function, "")
+        loss, (said("pages", "loss.your loss") if function == "<lambda>" else function, "")
     )
     return {
         **{"name": name, "function": function, "pytorch": pytorch, "targets": targets},

@@ -356,37 +356,6 @@ def test_lines_say_how_their_weights_moved(ready, opened):
         assert page.evaluate(texts) == []
 
 
-def test_the_loss_along_the_last_step_is_that_of_the_engine(tmp_path, opened):
-    model = mlp(2, [3, 1], activation="tanh")
-    optimizer = SGD(model.parameters(), lr=0.5)
-
-    def loss_at(numbers):
-        for p, number in zip(model.parameters(), numbers, strict=True):
-            p.data = number
-        losses = [binary_cross_entropy_with_logits(model(x), k) for x, k in zip(X, Y, strict=True)]
-        return sum(losses).data / len(X)
-
-    with opened(saved(playground(model, X, Y, optimizer=optimizer), tmp_path)) as page:
-        page.get_by_role("button", name="the last step").click()
-        drawn(page)
-        assert "Press One step" in page.inner_text("#details")
-        before = page.evaluate("page.numbers()")
-        page.click("#one-step")
-        drawn(page)
-        after = page.evaluate("page.numbers()")
-        assert page.get_attribute("#slice", "aria-label").endswith(f"{loss_at(after):.3f}")
-        found = page.evaluate("experiment.alongStep([0, 0.5, 1, 2])")
-        assert page.evaluate("page.numbers()") == after  # looking changes nothing
-        page.click("#undo")
-        drawn(page)
-        assert "Press One step" in page.inner_text("#details")
-    ways = [
-        [b + share * (a - b) for b, a in zip(before, after, strict=True)]
-        for share in (0, 0.5, 1, 2)
-    ]
-    assert found == pytest.approx(list(map(loss_at, ways)), rel=1e-9)
-
-
 def test_the_page_tells_what_a_step_did(ready, opened):
     with opened(ready) as page:
         told = page.text_content("#said")
@@ -514,7 +483,7 @@ def test_a_neuron_steps_through_its_operations_and_its_weights_can_be_turned(tmp
         cards = page.locator("#opened-graph .card")
         spoken = "[...document.querySelectorAll('#opened-graph .card')].map(c => c.ariaLabel)"
         assert cards.count() == 11
-        assert all(text.endswith("grad ·") for text in page.evaluate(spoken))
+        assert all(text.endswith("gradient ·") for text in page.evaluate(spoken))
         page.keyboard.press("ArrowRight")  # from the neuron that was pressed
         drawn(page)
         assert page.text_content("#opened-count") == "1 of 14"
@@ -528,7 +497,7 @@ def test_a_neuron_steps_through_its_operations_and_its_weights_can_be_turned(tmp
         neuron, found = model.layers[0].neurons[1], page.evaluate(spoken)
         for name, p in zip(("w₁", "w₂", "b"), (*neuron.w, neuron.b), strict=True):
             (text,) = (text for text in found if text.startswith(f"{name}, parameter"))
-            assert text.replace("−", "-").endswith(f"data {p.data:.4g}, grad {p.grad:.4g}")
+            assert text.replace("−", "-").endswith(f"data {p.data:.4g}, gradient {p.grad:.4g}")
         before = page.evaluate("page.numbers()")
         page.focus("#opened-graph .parameter >> nth=0")
         page.keyboard.press("ArrowUp")
@@ -657,7 +626,7 @@ def test_points_are_added_moved_and_deleted_by_hand(ready, opened):
 
 def pasted(page, text):
     """What the page says, the labels of its points, and the names of the classes."""
-    page.get_by_label("Points as CSV").fill(text)
+    page.get_by_label("Points from a table").fill(text)
     page.get_by_role("button", name="Use these points").click()
     drawn(page)
     examples = page.evaluate("page.state().examples")
@@ -913,7 +882,7 @@ def test_a_model_that_is_no_mlp_says_what_cannot_be_changed(tmp_path, opened):
         binary_cross_entropy_with_logits(model(X[0]), Y[0]).backward()
         a = "#opened-graph .card[aria-label^='a, parameter']"
         text = page.get_attribute(a, "aria-label").replace("−", "-")
-        assert text.endswith(f"grad {model.a.grad:.4g}")
+        assert text.endswith(f"gradient {model.a.grad:.4g}")
 
 
 # ---- The network as a Python script
@@ -1132,6 +1101,19 @@ def test_notebooks_show_it_in_a_frame(tmp_path, opened):
         frame.click("#one-step")
         drawn(frame)
         assert "step 1 ·" in frame.text_content("#figures")
+
+
+def test_a_slide_fits_the_screen_and_a_presenters_remote_trains(ready, opened):
+    with opened(ready, width=1280, height=800) as page:
+        page.get_by_role("button", name="Present").click()
+        for key, step in (("PageDown", 1), ("ArrowRight", 2), ("PageUp", 1)):
+            page.keyboard.press(key)
+            drawn(page)
+            assert page.text_content("#figures").startswith(f"step {step} ")
+        assert page.is_hidden("#data-panel")
+        assert page.evaluate("document.documentElement.scrollHeight") <= 800
+        page.keyboard.press("Escape")
+        assert page.is_visible("#data-panel")
 
 
 @pytest.mark.slow

@@ -120,7 +120,7 @@ def test_every_word_can_be_read_at_every_step_and_on_a_slide(opened, tmp_path, p
         assert unreadable(page, 3) == {}
         page.get_by_role("button", name="Nudge").click()
         assert page.evaluate(UNREADABLE) == []
-        for tab in ("Mistakes", "Table", "All steps as text", "Paths", "Code"):
+        for tab in ("Mistakes", "All steps as text", "Code"):
             page.evaluate("scrollTo(0, 0)")  # what a button opens is in sight
             button = page.get_by_role("button", name=tab, exact=True)
             button.evaluate("button => button.click()")

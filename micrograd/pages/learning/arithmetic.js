@@ -15,7 +15,7 @@ import {inputWeight} from "./assembly.js";
 import {MOST_INPUTS} from "./experiment.js";
 import {attention, chooseMore, clock, experiment, setWeight} from "./state.js";
 
-const PHASES = {forward: "{{opened.forward}}", seed: "{{opened.backward}}", backward: "{{opened.backward}}"};
+const PHASES = {forward: "{{phase.forward}}", seed: "{{phase.backward}}", backward: "{{phase.backward}}"};
 
 // The part of a graph with these nodes, operands first, for its data d and gradients g. If `hasRest`, more
 // computation lies between the part and the loss: then its last node is "all that follows", whose local
@@ -79,12 +79,8 @@ function buildPart(neuron, whole) {
   if (neuron) labels[part.root] = "{{term.loss}}";
   let count = 0;
   const others = k => (part.isLeaf(k) ? number(whole.d[nodes[k]]) : `{{name.sum}} ${++count}`); // long ones are sums
-  const {name, isFormula} = namesOf(
-    part,
-    labels,
-    kinds.map(kind => kind[0]),
-    others,
-  );
+  const letters = kinds.map(kind => kind[0]);
+  const {name, isFormula} = namesOf(part, labels, letters, others);
   names = part.nodes.map((_, k) => name(k));
   formulas = names.map((_, k) => isFormula(k));
   kinds[part.root] = "result";
@@ -140,7 +136,7 @@ function pictureAt(steps, at, {changes}) {
   for (const {name, node: k} of view.items.values()) {
     const card = picture.cards.get(name),
       {data, grad} = card;
-    card.spoken = filled("{{opened.card}}", {name: names[k], kind: WORDS[kinds[k]], data, grad});
+    card.spoken = filled("{{card.spoken}}", {name: names[k], kind: WORDS[kinds[k]], data, gradient: grad});
   }
   view.arrows.forEach(({edges: [[giver, k]]}, i) => {
     const chain = changes.find(change => change.giver === giver && change.edge === k);

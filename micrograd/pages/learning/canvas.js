@@ -59,6 +59,9 @@ export function redrawnWhenNeeded(draw) {
   addEventListener("afterprint", inColours(false, true));
 }
 
+// The size of the page's letters, in pixels.
+export const em = () => parseFloat(getComputedStyle(document.body).fontSize);
+
 // A canvas of this height, as wide as its place: its context in CSS pixels, and its width.
 export function prepared(canvas, height) {
   const width = Math.max(1, canvas.clientWidth);
@@ -71,7 +74,7 @@ export function prepared(canvas, height) {
   const context = canvas.getContext("2d");
   context.setTransform(density, 0, 0, density, 0, 0);
   context.clearRect(0, 0, width, height);
-  context.font = `12px ${getComputedStyle(document.body).fontFamily}`;
+  context.font = `${0.8 * em()}px ${getComputedStyle(document.body).fontFamily}`;
   return [context, width];
 }
 

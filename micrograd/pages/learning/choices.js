@@ -22,10 +22,8 @@ function shapeButton(shape) {
   const own = () => data.examples.map(([x, y, ...rest]) => ({numbers: [x, y], label: rest.at(-1)}));
   const points = shape === "yours" ? own() : samples({...settings, shape, size: 60, noise: 0.02, seed: 1, classes});
   const {low, high} = aroundPoints(points, 4 / 3, shape === "curve");
-  for (const {
-    numbers: [x, y],
-    label,
-  } of points.slice(0, 120)) {
+  for (const {numbers, label} of points.slice(0, 120)) {
+    const [x, y] = numbers;
     const [across, up] = [(x - low[0]) / (high[0] - low[0]), (y - low[1]) / (high[1] - low[1])];
     context.fillStyle = theme.fills[label];
     context.beginPath();

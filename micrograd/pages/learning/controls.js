@@ -14,13 +14,7 @@ const RATES = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1, 
 const PENALTIES = [0, 0.0001, 0.001, 0.01, 0.03, 0.1, 0.3];
 const MOST_LAYERS = 5;
 export const STOPS = ["", "loss 0.1", "loss 0.01", "accuracy 0.95", "accuracy 1"];
-const LOSSES = {
-  // as playground.py calls them, and an address
-  "cross-entropy": "{{loss.cross}}",
-  hinge: "{{loss.hinge}}",
-  "squared error": "{{loss.squared}}",
-  "your loss": "{{loss.own}}",
-};
+const LOSSES = JSON.parse("{{loss.*}}"); // by the names that playground.py and an address call them
 
 function set(name, value, then = () => {}) {
   if (settings[name] !== value)

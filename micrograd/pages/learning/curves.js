@@ -3,9 +3,9 @@
 import {$} from "../shared/elements.js";
 import {decimals, percent, short} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
-import {prepared, theme, ticks, trace} from "./canvas.js";
+import {em, prepared, theme, ticks, trace} from "./canvas.js";
 
-const CURVES = {loss: "{{curve.loss}}", accuracy: "{{curve.accuracy}}", slice: "{{curve.slice}}"};
+const CURVES = {loss: "{{curve.loss}}", accuracy: "{{curve.accuracy}}"};
 
 // A curve of the page, and what it says of the present: numbers of the training points, and of others or null,
 // for which `both` is the text.
@@ -25,7 +25,7 @@ export function showCurve(id, {steps, unit, main, other, now, height, both}) {
 // is not known; now: the index of the present; top: the upper end of the axis, 0 for the largest number.
 function drawCurves(canvas, {steps, unit, lines, now, top, height}) {
   const [context, width] = prepared(canvas, height);
-  const box = {left: 46, right: width - 8, top: 9, bottom: height - 20};
+  const box = {left: 3.1 * em(), right: width - 8, top: 0.6 * em(), bottom: height - 1.33 * em()};
   const known = lines.flatMap(({numbers}) => numbers.filter(y => y !== null && Number.isFinite(y)));
   const sorted = known.sort((a, b) => a - b),
     most = sorted.at(-1) ?? 1;

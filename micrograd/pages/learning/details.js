@@ -5,7 +5,6 @@ import {$, button, make, row, strong} from "../shared/elements.js";
 import {word} from "../shared/glossary.js";
 import {inFormula, number, numberFrom, rough, typed} from "../shared/numbers.js";
 import {filled, partsOf} from "../shared/texts.js";
-import {showCurve} from "./curves.js";
 import {histograms, ratioLine} from "./health.js";
 import {OPTIMIZERS} from "./optimizers.js";
 import {pointsOf, tableOf} from "./pasted.js";
@@ -17,8 +16,7 @@ import {deletePoint, reveal, setExamples, setWeight, withPoint} from "./state.js
 import {MOST_COLUMNS, answerTo, imageOf} from "./table.js";
 
 const NUDGE = 0.01;
-const SHARES = Array.from({length: 61}, (_, i) => i / 20); // of the last step, and on to three times as far
-const OPENED = ["csv", "health", "script", "slice", "table"]; // by buttons elsewhere
+const OPENED = ["csv", "health", "script", "table"]; // by buttons elsewhere
 // Words of the field in gaps of sentences, by their names in words.js.
 const TERMS = Object.entries(JSON.parse("{{term.*}}"));
 
@@ -80,7 +78,7 @@ export function drawDetails() {
   const shown = chosen.kind === "csv" ? "csv" : chosen.kind ? "" : String(training.p.length);
   const isWide = chosen.kind === "neuron" && experiment.sizes[chosen.neuron.layer - 1] > MOST_INPUTS;
   const detail =
-    {slice: sliceDetail, csv: pasteDetail, script: scriptDetail}[chosen.kind] ??
+    {csv: pasteDetail, script: scriptDetail}[chosen.kind] ??
     (isWide && trained.length ? neuronDetail : null) ??
     (trained.length ? {weight: weightDetail, table: tableDetail, health: healthDetail}[chosen.kind] : null) ??
     (chosen.point === undefined ? introduction : pointDetail);
@@ -91,7 +89,6 @@ export function drawDetails() {
   const top = panel.querySelector(".scroll")?.scrollTop ?? 0;
   panel.replaceChildren(...parts);
   panel.querySelector(".scroll")?.scrollTo(0, top);
-  if (chosen.kind === "slice" && experiment.moved) drawSlice();
   if (chosen.kind !== last && OPENED.includes(chosen.kind) && last !== undefined) reveal(panel);
   last = chosen.kind ?? "";
   if (held) [...panel.querySelectorAll("[aria-label]")].find(e => e.ariaLabel === held)?.focus();
@@ -101,7 +98,6 @@ function introduction() {
   const step = (name, kind, text, values = {}) => make("li", "", strong(`${name} `, kind), ...sentence(text, values));
   const {length} = experiment.inputs;
   const inputs = length > MOST_COLUMNS ? filled("{{table.inputs}}", {n: length}) : experiment.inputs.join(", ");
-  const last = button("{{how.last}}", () => chooseMore({kind: "slice", slice: true}));
   const all = button("{{how.all}}", () => chooseMore({kind: "table", table: true}));
   const steps = [
     step("{{how.forward.name}}", "", "{{how.forward}}", {inputs}),
@@ -109,7 +105,7 @@ function introduction() {
     step("{{how.step.name}}", "", "{{how.step}}"),
   ];
   const health = button("{{how.health}}", () => chooseMore({kind: "health", health: true}));
-  const press = make("p", "faint", ...partsOf("{{how.press}}", {all, last, health}));
+  const press = make("p", "faint", ...partsOf("{{how.press}}", {all, health}));
   return [make("h2", "", "{{how.title}}"), make("ol", "how", ...steps), press];
 }
 
@@ -157,23 +153,10 @@ function healthDetail() {
   return [head("{{health.title}}"), table, ...said.map(text => make("p", "faint", text))];
 }
 
-// The loss on the way of the last step, and where it would be had the step been longer.
-function sliceDetail() {
-  const top = head("{{slice.title}}");
-  if (!experiment.moved) return [top, paragraph("{{slice.none}}")];
-  const figure = make("figure", "", "{{slice.now}} ", make("span", {id: "slice-now", class: "number"}));
-  figure.append(make("canvas", {id: "slice", role: "img"}));
-  return [top, figure, make("p", "faint", "{{slice.about}}")];
-}
-function drawSlice() {
-  const about = {steps: SHARES, unit: "{{slice.unit}}", other: null, height: 130, both: ""};
-  showCurve("slice", {...about, main: experiment.alongStep(SHARES), now: SHARES.indexOf(1)}); // there the step ended
-}
-
 // Points from a table, one in each line: pasted, or from a file that only this page reads.
 function pasteDetail() {
   const {given, isFixed} = experiment;
-  const area = make("textarea", {spellcheck: "false", "aria-label": "{{csv.name}}"});
+  const area = make("textarea", {spellcheck: "false", "aria-label": "{{csv.title}}"});
   const example = isFixed ? ["0.5", "-1.2", given.names[0]] : ["5.1", "3.5", "1.4", "0.2", "setosa"];
   area.placeholder = [example.map((_, k) => (k === example.length - 1 ? "class" : `x${k + 1}`)), example].join("\n");
   const said = make("output", {"aria-live": "polite"}),
@@ -261,7 +244,7 @@ function neuronDetail({neuron: {layer, index}, point = 0}) {
     const pick = button(experiment.weightName(first + k), () => chooseMore({kind: "weight", weight: first + k}));
     return row([experiment.neuronName(layer - 1, k), number(d[inputs[k]]), pick, number(own[k]), number(products[k])]);
   };
-  const heads = row(["{{word.input}}", "data", "{{term.weight}}", "data", "{{neuron.product}}"], "th");
+  const heads = row(["{{word.input}}", "data", "{{term.weight}}", "data", "{{name.product}}"], "th");
   const bias = training.p[first + weights.length];
   const says = {n: own.length, bias: inFormula(bias), activation: activations[layer - 1], point: point + 1};
   const sum = products.reduce((total, x) => total + x, bias);

@@ -332,12 +332,6 @@ export class Experiment {
     };
   }
 
-  // The losses on the straight way of the last single step: at 0 before it, at 1 after it, then beyond.
-  alongStep(shares) {
-    const after = this.training.p.slice(),
-      before = this.moved.weights;
-    return shares.map(share => this.lossWith(before.map((w, i) => w + share * (after[i] - w))));
-  }
   // The loss of the training points for other weights.
   lossWith(weights) {
     const {p} = this.training,

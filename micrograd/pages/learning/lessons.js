@@ -1,5 +1,5 @@
 // Lessons: five questions each, about what is going to happen; the answer lets it happen.
-// Their words are lesson.NAME.1.ask, .a, .b, .c and .why in texts/en.toml; an answer without a number is that of several questions.
+// Their words are lesson.NAME.1.ask, .a, .b, .c and .why in texts/en.toml; an answer without a number or a name is that of several.
 
 import {$, button, make, strong} from "../shared/elements.js";
 import {decimals, number, percent} from "../shared/numbers.js";
@@ -71,7 +71,7 @@ let before = null; // what there was before the lesson
 let lesson = "",
   asked = 0; // the question
 
-const told = part => TOLD[`${lesson}.${asked + 1}.${part}`] ?? TOLD[`${lesson}.${part}`];
+const told = part => TOLD[`${lesson}.${asked + 1}.${part}`] ?? TOLD[`${lesson}.${part}`] ?? TOLD[part];
 const figures = () => {
   const {curves, training, settings} = experiment;
   const [loss, test] = [curves.loss, curves.testLoss].map(list => decimals(list.at(-1)));

@@ -23,10 +23,7 @@ const NUMBERS = {
 // Numbers as text without loss: their bytes in base64, with the letters that addresses allow.
 function packed(numbers) {
   const bytes = new Uint8Array(Float64Array.from(numbers).buffer);
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll("+", "-")
-    .replaceAll("/", "_")
-    .replaceAll("=", "");
+  return btoa(String.fromCharCode(...bytes)).replace(/[+/=]/g, letter => ({"+": "-", "/": "_"})[letter] ?? "");
 }
 function weightsOf(text) {
   try {

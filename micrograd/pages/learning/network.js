@@ -133,9 +133,8 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
         }
         own.classList.toggle("plain", !image);
         const end = ends[{0: 0, [sizes.length - 1]: 1}[layer]]?.[i] ?? "";
-        Object.assign(own.firstChild, {
-          textContent: end,
-        }).style.maxWidth = `${(layer ? after : before) - side / 2 - 6}px`;
+        own.firstChild.textContent = end;
+        own.firstChild.style.maxWidth = `${(layer ? after : before) - side / 2 - 6}px`;
         const wrong = layer ? state(layer, i) : "";
         own.querySelector("em").textContent = wrong;
         const parts = below(layer, i);

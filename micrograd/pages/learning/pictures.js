@@ -76,7 +76,7 @@ function drawPoints() {
     chosen: chosen.point,
   });
   const name = looked && experiment.neuronName(pointed.layer, pointed.index);
-  $("plane-about").textContent = captionOf(name, isCurve);
+  $("plane-about").textContent = captionOf(name, isCurve, experiment.inputs);
 }
 
 // Without a plane, a neuron shows its weights, and the inputs what comes in: that of the chosen point.
@@ -137,7 +137,7 @@ function drawNetwork() {
   const largest = numbers.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-300);
   const most = isGradient ? largest : Math.max(3, 0.8 * largest);
   const fitting = $("page").clientWidth < 1100 ? 380 : Math.max(310, Math.min(620, innerHeight - 492)),
-    room = document.body.classList.contains("embedded") ? innerHeight - 220 : fitting;
+    room = document.body.matches(".embedded, .presenting") ? innerHeight - 250 : fitting;
   // Of inputs that are folded into one, a line shows the weight that is furthest from 0.
   const placeOf = (layer, i, j) => {
     const {first, weights} = model.layers[layer - 1][i];

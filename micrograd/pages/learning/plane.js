@@ -2,7 +2,7 @@
 
 import {make} from "../shared/elements.js";
 import {filled, partsOf} from "../shared/texts.js";
-import {mixed, picture, prepared, stretch, theme, ticks, trace} from "./canvas.js";
+import {em, mixed, picture, prepared, stretch, theme, ticks, trace} from "./canvas.js";
 
 // A surface interpolated on a finer grid: cubic pieces, clipped to the two values that they join, so that
 // no class appears between two neighbours that both belong to other classes.
@@ -97,8 +97,10 @@ function drawMarker(context, label, x, y, size, hollow = false) {
 }
 
 // What the plane shows, in words: the output of a neuron, by its name, or what the network answers.
-export const captionOf = (name, isCurve = false) =>
-  name ? filled("{{playground.inside}}", {name}) : isCurve ? "{{playground.curve}}" : "{{playground.plane}}";
+export function captionOf(name, isCurve = false, inputs = ["x₁", "x₂"]) {
+  const says = name ? "{{playground.inside}}" : isCurve ? "{{playground.curve}}" : "{{playground.plane}}";
+  return filled(says, {name, x: inputs[0], y: inputs[1]});
+}
 
 // Draws the plane and returns its geometry, for pointers.
 //   grid       {columns, rows, surfaces}: a score for each class, or one, in rows from the bottom
@@ -109,7 +111,7 @@ export const captionOf = (name, isCurve = false) =>
 //   curve      instead of classes, a polyline of what the model predicts
 /** @param {any} canvas @param {any} about */
 export function drawPlane(canvas, {grid, inside, low, high, ratio, points, chosen = -1, truth = null, curve = null}) {
-  const margin = {left: 30, right: 4, top: 4, bottom: 20};
+  const margin = {left: 2 * em(), right: 0.6 * em(), top: 4, bottom: 1.33 * em()};
   // In a frame that is not displayed yet the width is 0.
   const inner = Math.max(60, canvas.clientWidth - margin.left - margin.right);
   const [context] = prepared(canvas, Math.round(inner / ratio) + margin.top + margin.bottom);
@@ -164,10 +166,8 @@ export function drawPlane(canvas, {grid, inside, low, high, ratio, points, chose
     // where a whole marker can be seen
     at: (left, top) => {
       const within = (x, room) => Math.max(size, Math.min(room - size, x)) / room;
-      return [
-        low[0] + within(left - box.x, box.width) * (high[0] - low[0]),
-        high[1] - within(top - box.y, box.height) * (high[1] - low[1]),
-      ];
+      const [x, y] = [within(left - box.x, box.width), within(top - box.y, box.height)];
+      return [low[0] + x * (high[0] - low[0]), high[1] - y * (high[1] - low[1])];
     },
   };
 }

@@ -75,10 +75,8 @@ export function scriptOf(experiment, name) {
     settings.batch < trained.length && filled("{{script.batch}}", {n: settings.batch}),
     training.updates && Object.keys(training.memory).length && "{{script.memory}}",
   ].filter(Boolean);
-  const modules = activations.flatMap((bend, k) => [
-    `torch.nn.Linear(${sizes[k]}, ${sizes[k + 1]})`,
-    ...(MODULES[bend] ? [MODULES[bend]] : []),
-  ]);
+  const linear = k => `torch.nn.Linear(${sizes[k]}, ${sizes[k + 1]})`;
+  const modules = activations.flatMap((bend, k) => [linear(k), MODULES[bend] ?? []].flat());
   const call = data.optimizers[settings.optimizer].code;
   return filled(SCRIPTS[name], {
     notes: notes.map(note => `# ${note}\n`).join(""),

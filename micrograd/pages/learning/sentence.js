@@ -48,14 +48,10 @@ function whatIsWrong() {
   return findingOf({points, width: inputs.length, states, names, losses: curves.loss, withTenth});
 }
 function withTenth() {
+  const {curves, settings} = experiment;
   const loss = experiment.lossWithTenth();
-  if (loss === null) return "";
-  const about = {
-    rate: number(experiment.settings.rate / 10),
-    x: decimals(loss),
-    now: decimals(experiment.curves.loss.at(-1)),
-  };
-  return filled("{{train.found.tenth}}", about);
+  const about = {rate: number(settings.rate / 10), x: decimals(loss), now: decimals(curves.loss.at(-1))};
+  return loss === null ? "" : filled("{{train.found.tenth}}", about);
 }
 
 function whatMoved() {

@@ -47,7 +47,7 @@ function build(first) {
     return count > MOST_COLUMNS ? [`${some.join(", ")}, …`] : some;
   };
   const heads = imageWidth || count > MOST_COLUMNS ? [filled("{{table.inputs}}", {n: count})] : inputs;
-  const last = isRegression ? "{{table.difference}}" : "";
+  const last = isRegression ? "{{name.difference}}" : "";
   const head = row(["", ...heads, "{{table.target}}", "{{table.answer}}", last], "th");
   lines = examples.slice(first, first + ROWS_SHOWN).map((example, k) => {
     const point = first + k,

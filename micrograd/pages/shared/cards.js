@@ -25,10 +25,7 @@ const SIZES = [
 // For a presenter: small, so that all is enlarged, with room for the chain rule in three lines.
 const SLIDE = [{width: 112, leaf: 112, gaps: [100, 66, 48, 28, 48]}];
 // of a drawing downwards: four leaves, or four cards, in a row on a phone
-const NARROW = [
-  {width: 112, leaf: 86},
-  {width: 86, leaf: 86},
-];
+const NARROW = [112, 86].map(width => ({width, leaf: 86}));
 const ROWS = ["data", "grad", "back"];
 const STRIP = 24;
 const ROW = 18;
@@ -301,12 +298,10 @@ export class Stage extends Pane {
     const path = make("path", {class: "line", d: curve(points, this.down)});
     const [a, b] = [points[0], points.at(-1)];
     const turned = this.down ? 90 : 0;
-    const head = (kind, {x, y}, turn) =>
-      make("path", {
-        class: `head ${kind}`,
-        d: "M0 0l-9-5v10z",
-        transform: `translate(${x} ${y}) rotate(${turn + turned})`,
-      });
+    const head = (kind, {x, y}, turn) => {
+      const transform = `translate(${x} ${y}) rotate(${turn + turned})`;
+      return make("path", {class: `head ${kind}`, d: "M0 0l-9-5v10z", transform});
+    };
     return {...arrow, group: make("g", "arrow", path, head("ahead", b, 0), head("back", a, 180)), path, points};
   }
 
@@ -456,28 +451,5 @@ export class Stage extends Pane {
       const offsetDistance = backward ? ways.reverse() : ways;
       token.animate({offsetDistance}, {duration, easing: "ease-in-out"}).onfinish = () => token.remove();
     }
-  }
-
-  // ---- The picture as a file
-
-  // The whole drawing as the text of an SVG file, with the colours that it has now.
-  file() {
-    const {width, height} = this.needs();
-    const copy = this.svg.cloneNode(true);
-    const kept = ["fill", "stroke", "stroke-width", "opacity", "display"];
-    const letters = ["font-family", "font-size", "font-weight"];
-    const copies = copy.querySelectorAll("*");
-    this.svg.querySelectorAll("*").forEach((element, i) => {
-      const style = getComputedStyle(element);
-      const names = element.matches("text, tspan") ? [...kept, ...letters] : kept;
-      copies[i].setAttribute("style", names.map(name => `${name}: ${style.getPropertyValue(name)}`).join("; "));
-    });
-    for (const knob of copy.querySelectorAll(".turn, .unfold, .token")) knob.remove();
-    copy.querySelector("g").setAttribute("transform", `translate(${MARGIN} ${MARGIN})`);
-    const fill = getComputedStyle(this.svg).getPropertyValue("--panel").trim();
-    copy.prepend(make("rect", {width, height, fill}));
-    for (const [key, value] of Object.entries({width, height, viewBox: `0 0 ${width} ${height}`, style: ""}))
-      copy.setAttribute(key, value);
-    return new XMLSerializer().serializeToString(copy);
   }
 }

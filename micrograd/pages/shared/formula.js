@@ -15,12 +15,7 @@ const LONGEST = 12; // letters of a formula that serves as a name
 function nameInMath(text) {
   const [, letter, digits, array, index = ""] =
     /^(\p{L}{1,2})_?(\d{1,3})$|^(.+?)((?:\[\d+\])+|[₀-₉][₀-₉,]*)$/u.exec(text) ?? [];
-  const sub =
-    digits ??
-    index
-      .replace(/^\[|\]$/g, "")
-      .replaceAll("][", ",")
-      .normalize("NFKC");
+  const sub = (digits ?? index.replace(/^\[|\]$/g, "").replaceAll("][", ",")).normalize("NFKC");
   return sub ? [{name: letter ?? array}, {sub}] : [{name: text}];
 }
 
@@ -153,15 +148,14 @@ export function localInMath(share, called) {
 function inline(pieces) {
   if (typeof pieces === "string") return pieces;
   const small = (text, digits) => text.replace(/\d/g, digit => digits[digit]);
-  return pieces
-    .map(piece => {
-      if (typeof piece === "string") return piece;
-      if (piece.name) return piece.name;
-      if (piece.sub) return small(plain(piece.sub), LOWERED);
-      const raised = plain(piece.sup);
-      return /^\d+$/.test(raised) ? small(raised, RAISED) : `^${raised}`;
-    })
-    .join("");
+  const shown = piece => {
+    if (typeof piece === "string") return piece;
+    if (piece.name) return piece.name;
+    if (piece.sub) return small(plain(piece.sub), LOWERED);
+    const raised = plain(piece.sup);
+    return /^\d+$/.test(raised) ? small(raised, RAISED) : `^${raised}`;
+  };
+  return pieces.map(shown).join("");
 }
 
 // Single letters stand side by side: x₁w₁. Everything else has a ×.

@@ -45,10 +45,10 @@ export class Levels {
 
   // The number of cards.
   count(open) {
-    return this.folded(open).reduce(
-      (sum, outer, j) => sum + (outer < 0 ? this.direct[j] : Number(outer === j && this.boxes[j].kind !== "outside")),
-      this.outside,
-    );
+    const isCard = j => this.boxes[j].kind !== "outside";
+    const cards = (outer, j) => (outer < 0 ? this.direct[j] : Number(outer === j && isCard(j)));
+    const counts = this.folded(open).map(cards);
+    return counts.reduce((sum, count) => sum + count, this.outside);
   }
 
   // How many cards follow each other from the leaves to the result.

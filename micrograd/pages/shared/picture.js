@@ -51,7 +51,6 @@ export function pictureOf(steps, at, before, isConstant) {
 }
 
 // The label of an arrow: the chain rule for one operand.
-export function chainTexts(chain) {
-  const [local, upstream] = [chain.local, chain.upstream].map(inFormula);
-  return {local, upstream, share: number(chain.share)};
+export function chainTexts({local, upstream, share}) {
+  return {local: inFormula(local), upstream: inFormula(upstream), share: number(share)};
 }

@@ -4,23 +4,13 @@
 // gradient) or a list [operation, formula, ...]. Derivative rules come from Python: the contributions of a
 // closure arrive as such formulas.
 
+const IN_MATH = ["abs", "exp", "log", "sqrt", "sin", "cos", "tanh", "tan", "sinh", "cosh", "expm1", "log1p"];
 const FUNCTIONS = {
-  abs: Math.abs,
-  exp: Math.exp,
-  log: Math.log,
-  sqrt: Math.sqrt,
-  sin: Math.sin,
-  cos: Math.cos,
-  tanh: Math.tanh,
-  tan: Math.tan,
-  sinh: Math.sinh,
-  cosh: Math.cosh,
+  ...Object.fromEntries(IN_MATH.map(name => [name, Math[name]])),
   arcsin: Math.asin,
   arccos: Math.acos,
   arctan: Math.atan,
   arctan2: Math.atan2,
-  expm1: Math.expm1,
-  log1p: Math.log1p,
   logaddexp: (x, y) => (x === y ? x + Math.LN2 : Math.max(x, y) + Math.log1p(Math.exp(-Math.abs(x - y)))),
   erf,
   sigmoid: x => 1 / (1 + Math.exp(-x)),

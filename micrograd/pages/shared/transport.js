@@ -28,9 +28,7 @@ export function makeTransport({count, show, pace}) {
   }
   function showPlaying(isPlaying) {
     $("play").ariaLabel = isPlaying ? "{{button.pause}}" : "{{button.play}}";
-    $("play")
-      .querySelector("path")
-      .setAttribute("d", isPlaying ? PAUSE : PLAY);
+    $("play").querySelector("path").attributes.d.value = isPlaying ? PAUSE : PLAY;
   }
   function pause() {
     clearInterval(timer);

@@ -1,16 +1,13 @@
-// The drawer: mistakes, and the moment that is shown in other forms: a table, text, paths, code.
+// The drawer: mistakes, and the moment that is shown in other forms: text, code.
 
-import {$, make, row} from "../shared/elements.js";
-import {formulaOf, plain} from "../shared/formula.js";
-import {WORDS} from "../shared/glossary.js";
-import {counted, inFormula, number} from "../shared/numbers.js";
+import {$, make} from "../shared/elements.js";
+import {number} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
 import {hiddenAt} from "./predict.js";
 import {MOST_ROWS, given, page, redraw} from "./state.js";
-import {asText, callName, describe, firstFew, itemName, told} from "./words.js";
+import {asText, told} from "./words.js";
 
 const tabs = $("tabs").querySelectorAll("button");
-const inside = (id, tag) => $(id).querySelector(tag);
 const nameOf = tab => tab.getAttribute("aria-controls");
 const PANELS = [...tabs].map(nameOf);
 
@@ -38,38 +35,15 @@ export function showDrawer({at, state}) {
   const {panel} = page;
   for (const id of PANELS) $(id).hidden = id !== panel;
   for (const tab of tabs) tab.setAttribute("aria-expanded", nameOf(tab) === panel);
-  if (panel === "table") showTable();
   if (panel === "transcript") writeTranscript(at);
-  if (panel === "paths") showPaths(at);
   if (panel === "code") showCode(at, state);
-}
-
-function showTable() {
-  const {model, stage} = page;
-  const {graph, kinds, boxes, view} = model;
-  const about = ({box, node}, kind) => {
-    if (box !== undefined) return boxes[box].about;
-    if (graph.isLeaf(node)) return WORDS[kind];
-    return `= ${plain(formulaOf(graph, node, {stop: () => true, called: callName(model)}))}`;
-  };
-  const items = [...view.items.values()].filter(({box, node}) => box !== undefined || kinds[node] !== "c");
-  const rows = items.slice(0, MOST_ROWS).map(item => {
-    const card = stage.picture.cards.get(item.name);
-    const {kind, full} = describe(model, item);
-    const [data, grad] = [card.data, card.grad].map((x = "") => (typeof x === "string" ? x : firstFew(x.map(number))));
-    const line = row([itemName(model, item), about(item, kind), data, grad]);
-    line.firstChild.title = full;
-    line.classList.toggle("now", card.now);
-    return line;
-  });
-  inside("table", "tbody").replaceChildren(...rows);
 }
 
 // The steps so far: later ones would give numbers away.
 function writeTranscript(last) {
   const {model} = page;
   const from = Math.max(0, last - MOST_ROWS);
-  const list = inside("transcript", "ol");
+  const [list, more] = $("transcript").children;
   const lines = Array.from({length: last - from + 1}, (_, k) => {
     const isHidden = page.asking && hiddenAt(from + k, told(model, from + k)).size;
     return make("li", "", isHidden ? "?" : asText(model, from + k));
@@ -77,40 +51,7 @@ function writeTranscript(last) {
   list.start = from;
   list.replaceChildren(...lines);
   const rest = model.steps.count - 1 - last;
-  inside("transcript", "p").textContent = rest ? filled("{{transcript.more}}", {n: rest}) : "";
-}
-
-// The gradient of the chosen leaf as the sum over all paths to the result.
-function showPaths(at) {
-  const {model, picked} = page;
-  const {graph, steps, users, name} = model;
-  const say = (...parts) => inside("paths", "div").replaceChildren(...parts);
-  if (picked < 0 || at < steps.count - 1) return say(make("p", "", "{{paths.later}}"));
-  const ways = new Float64Array(graph.nodes.length);
-  ways[graph.root] = 1;
-  for (let i = graph.root - 1; i >= picked; i--) ways[i] = users[i].reduce((sum, [user]) => sum + ways[user], 0);
-  const count = ways[picked];
-  const gradient = number(model.right.gradients()[picked]);
-  const about = {name: name(picked), gradient, n: count < 2 ** 53 ? counted(count) : number(count)};
-  const head = filled("{{paths.sum}}", about);
-  if (count > 8) return say(make("p", "", `${head}. {{paths.many}}`));
-  const lines = [];
-  /** @type {any[]} */
-  const paths = [{end: picked, names: name(picked), factors: []}];
-  while (paths.length) {
-    const {end, names, factors} = paths.pop();
-    if (end === graph.root) {
-      const short = names.length > 160 ? `${names.slice(0, 160)}…` : names;
-      const product = factors.length > 20 ? "…" : factors.map(inFormula).join(" × ") || "1";
-      lines.push(make("li", "", `${short}: ${product} = ${number(factors.reduce((a, b) => a * b, 1))}`));
-      continue;
-    }
-    for (const [user, k] of users[end].toReversed()) {
-      const further = [...factors, graph.localDerivative(user, k, steps.d)];
-      paths.push({end: user, names: `${names} → ${name(user)}`, factors: further});
-    }
-  }
-  return say(make("p", "", `${head}:`), make("ul", "", ...lines));
+  more.textContent = rest ? filled("{{transcript.more}}", {n: rest}) : "";
 }
 
 // The closure of the operation of this step, with the lines that run now.

@@ -1,12 +1,13 @@
 // The graph: its cards and arrows at a step, the room for them, and the boxes that fold and unfold.
 
 import {Stage} from "../shared/cards.js";
-import {$, button, listen, make, press} from "../shared/elements.js";
+import {$, button, listen, make} from "../shared/elements.js";
 import {WORDS} from "../shared/glossary.js";
 import {MOST_AT_ONCE} from "../shared/levels.js";
 import {counted, number, signed} from "../shared/numbers.js";
 import {LEAST, PHONE} from "../shared/pane.js";
 import {pictureOf, shownNode} from "../shared/picture.js";
+import {isPresenting, listenToPresent} from "../shared/present.js";
 import {filled} from "../shared/texts.js";
 import {MOST_OPENED, MOST_ROWS, given, open, page, pick, redraw, turn} from "./state.js";
 import {pickLeaf} from "./trying.js";
@@ -34,7 +35,6 @@ listen({
   smaller: () => page.stage.zoom(1 / 1.2),
   larger: () => page.stage.zoom(1.2),
   fit: () => page.stage.fit(mostZoom()),
-  present: () => present(!isPresenting()),
   unfold: () => unfoldBox(boxNow()),
   openValues: () => showValues(),
   showLegend: () => $("showLegend").setAttribute("aria-expanded", $("legend").classList.toggle("open")),
@@ -44,7 +44,6 @@ $("finding").addEventListener("submit", event => {
   find();
 });
 document.addEventListener("keydown", (/** @type {any} */ event) => {
-  if (event.key === "Escape" && isPresenting()) present(false);
   const by = {PageUp: -1, PageDown: 1}[event.key]; // on a leaf they turn it
   if (!by || event.defaultPrevented || event.target.matches("input, select")) return;
   if (isPresenting()) page.transport.move(page.transport.at() + by); // as a presenter's remote does
@@ -104,22 +103,14 @@ function pictureAt({at, state, chains, hidden, nudge, lesson}) {
   return {...picture, duration: (PACE / +$("speed").value) * (picture.backward ? 0.8 : 0.45)};
 }
 
-const badge = ({predicted, actual}) => [
-  [
-    ["plain", "{{nudge.grad}} "],
-    ["gradient", signed(predicted)],
-  ], // what the gradient said
-  [
-    ["plain", "{{nudge.moved}} "],
-    ["plain", signed(actual)],
-  ],
-];
+function badge({predicted, actual}) {
+  const line = (...parts) => parts;
+  const [said, moved] = ["{{nudge.grad}} ", "{{nudge.moved}} "].map(text => ["plain", text]);
+  return [line(said, ["gradient", signed(predicted)]), line(moved, ["plain", signed(actual)])];
+}
 
 // ---- Its room
 
-function isPresenting() {
-  return document.body.classList.contains("presenting");
-}
 const mostZoom = () => (isPresenting() ? 2.5 : 1.25);
 
 // The heights that the graph may have: where all that happens now is in sight, and where only the graph and the
@@ -157,14 +148,11 @@ function drawAgain() {
   shownAt = at;
 }
 
-function present(on) {
-  document.body.classList.toggle("presenting", on);
-  press("present", on);
-  $("present").blur(); // space plays
-  page.stage.large = on;
+listenToPresent(() => {
+  page.stage.large = isPresenting();
   page.transport.goTo(page.transport.at()); // fewer words
   drawAgain();
-}
+});
 
 let width = $("frame").clientWidth;
 new ResizeObserver(() => {
@@ -219,12 +207,8 @@ const isProgram = ({kind}) => kind !== "outside" && kind !== "leaves";
 // Opens the next box with this name, or else shows the node of this name, or else a box whose name begins with it.
 function find() {
   const {boxes, levels, view, graph, kinds, name, paths} = page.model;
-  const typed = text =>
-    text
-      .trim()
-      .toLowerCase()
-      .normalize("NFKC")
-      .replace(/[[\],]/g, ""); // w1 and w[1] find w₁
+  const signs = /[[\],\s]/g; // w1 and w[1] find w₁
+  const typed = text => text.toLowerCase().normalize("NFKC").replace(signs, "");
   const text = typed($("find").value);
   const isNamed = (j, like) => boxes[j].kind !== "outside" && like(typed(boxes[j].label), typed(boxes[j].about));
   const named = like => (text ? [...boxes.keys()].filter(j => isNamed(j, like)) : []);

@@ -4,11 +4,12 @@ import {$, make} from "../shared/elements.js";
 import {PRODUCT, plain, written} from "../shared/formula.js";
 import {termOf} from "../shared/glossary.js";
 import {number} from "../shared/numbers.js";
+import {isPresenting} from "../shared/present.js";
 import {filled} from "../shared/texts.js";
 import {withButtons} from "./meaning.js";
 import {page} from "./state.js";
 import {toldNudge} from "./trying.js";
-import {asText, isTold, localRule, sumOf, whatFor, whatIsLocal, whyBackwards, whyMultiplied} from "./words.js";
+import {asText, explained, isTold, localRule, sumOf} from "./words.js";
 
 const PHASES = JSON.parse("{{phase.*}}");
 
@@ -19,7 +20,7 @@ export function showNow(moment) {
   $("phase").dataset.word = at < steps.seedAt ? "forward" : "backward";
   $("phase").textContent = lesson ? "{{button.step}}" : PHASES[step.phase === "seed" ? "backward" : step.phase];
   // on a slide, a nudge is told here, and not beside the curve
-  const isNudged = nudge && step.phase === "end" && document.body.classList.contains("presenting");
+  const isNudged = nudge && step.phase === "end" && isPresenting();
   withButtons($("sentenceNow"), isNudged ? toldNudge(moment) : lesson ? "" : sentence);
   showEquation(moment);
   showChains(moment);
@@ -56,7 +57,7 @@ function showEquation({equation, hidden}) {
 }
 
 // The chain rule for each operand: three numbers in their colours, each above what it is called.
-function showChains({step, chains, state, hidden, lesson}) {
+function showChains({at, chains, state, hidden, lesson}) {
   const {model} = page;
   const {root} = model.graph;
   $("chains").replaceChildren();
@@ -65,11 +66,9 @@ function showChains({step, chains, state, hidden, lesson}) {
   const after = i => ["∂", ...model.inMath(i, PRODUCT + 1)];
   const rate = (of, by) => [...after(of), " / ", ...after(by)];
   const sign = text => make("span", "sign", text);
-  const most = document.body.classList.contains("presenting") ? 2 : chains[0]?.giver < 0 ? 3 : 6;
+  const most = isPresenting() ? 2 : chains[0]?.giver < 0 ? 3 : 6;
   const first = chains.find(isTold); // only its factors are named: the others are below it
   const note = text => $("chains").append(withButtons(make("p", "note"), text));
-  const afterSeed = model.steps.list.indexOf(step) - model.steps.seedAt;
-  if (step.phase === "seed" && !step.pass) note(whyBackwards(model));
   for (const chain of chains.slice(0, most)) {
     const isHidden = hidden.has(chain.node);
     const use = chain.use ? make("small", "", ` ${chain.use}`) : "";
@@ -89,12 +88,5 @@ function showChains({step, chains, state, hidden, lesson}) {
     $("chains").append(row);
   }
   if (chains.length > most) note(filled("{{list.rest}}", {n: chains.length - most}));
-  if (first && !page.mistake && !hidden.size) {
-    if (afterSeed === 1) note(whatIsLocal(model, first));
-    if (afterSeed === 2) note(whyMultiplied(model, first));
-  }
-  if (step.phase === "end" && !lesson) {
-    note("{{why.added}}");
-    note(whatFor(model));
-  }
+  if (!lesson) for (const text of explained(model, at, page.mistake || hidden.size ? null : first)) note(text);
 }

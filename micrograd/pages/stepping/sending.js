@@ -1,7 +1,6 @@
-// What one can send: the state of the page in its address, and the picture as a file.
+// What one can send: the state of the page in its address.
 
 import {readAddress, writeAddress} from "../shared/state.js";
-import {listen, make} from "../shared/elements.js";
 import {numberFrom} from "../shared/numbers.js";
 import {rateFrom} from "../shared/rate.js";
 import {MISTAKES, defaultVictim} from "./mistakes.js";
@@ -51,12 +50,4 @@ export function takeAddress(hash) {
     page.victim = defaultVictim();
   }
   return read("step") ?? 0;
-}
-
-listen({save: savePicture});
-function savePicture() {
-  const blob = new Blob([page.stage.file()], {type: "image/svg+xml"});
-  const link = make("a", {download: "graph.svg", href: URL.createObjectURL(blob)});
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 5000);
 }

@@ -53,7 +53,6 @@ export function listLeaves() {
   const {leaves, allMove, moving, name} = page.model;
   $("leaf").replaceChildren(...leaves.slice(0, MOST_LEAVES).map(leafOption));
   showRate(page.rate);
-  $("oneStep").title = page.model.allMove ? "{{explain.step.leaf}}" : "{{explain.step.title}}";
   $("moves").hidden = !allMove;
   withButtons($("moves"), filled("{{step.all}}", {leaves: firstFew(moving.map(name), 8)}));
 }

@@ -46,10 +46,8 @@ export function drawValues({state, hidden}) {
   const {outputs} = item;
   const back = steps.passed(item, state);
   const receivers = [...back.keys()].filter(i => kinds[i] !== "c");
-  const [data, grad] = [
-    line(outputs, "data", "", known, i => d[i]),
-    line(outputs, "grad", "gradient", seeded, i => g[i]),
-  ];
+  const data = line(outputs, "data", "", known, i => d[i]);
+  const grad = line(outputs, "grad", "gradient", seeded, i => g[i]);
   const share = line(receivers, "{{word.share}}", "gradient", seeded, i => back.get(i));
   $("values").replaceChildren(
     make("h2", "", filled("{{values.of}}", {name: boxes[values].label, n: counted(outputs.length)})),

@@ -208,22 +208,28 @@ export function localRule({graph, inMath, kinds, steps}, {giver, edge}) {
   return localInMath(graph.rule(giver).shares[edge], called);
 }
 
-export const whyBackwards = ({leaves, name, graph}) =>
-  filled("{{why.backwards}}", {n: counted(leaves.length), result: name(graph.root)});
-
-export const whatIsLocal = ({name, graph}, {node, giver}) =>
-  filled("{{why.local}}", {x: name(node), y: name(giver), result: name(graph.root)});
-
-export function whyMultiplied({name, graph}, {node, giver, local, upstream}) {
-  const [x, y, result] = [node, giver, graph.root].map(name);
-  const product = `${inFormula(local)} × ${inFormula(upstream)}`;
-  return filled("{{why.multiply}}", {x, y, result, a: number(local), b: number(upstream), product});
-}
-
 export const isLoss = ({name, graph}) => /loss|error|cost/i.test(name(graph.root));
-export function whatFor(model) {
-  const what = model.allMove ? "{{why.gradients.leaf}}" : "{{why.gradients}}";
-  return filled(isLoss(model) ? what : `${what} {{why.instead}}`, {result: model.name(model.graph.root)});
+
+// What is explained at step `at`, below its chain rules: why backwards, why multiplied, why added where that first
+// happens, and what for. `chain` is the one to explain, if any.
+export function explained(model, at, chain) {
+  const {name, graph, leaves, steps, kinds} = model;
+  const result = name(graph.root);
+  const {phase, pass} = steps.list[at];
+  const why = (text, values = {}) => filled(text, {result, ...values});
+  if (phase === "seed") return pass ? [] : [why("{{why.backwards}}", {n: counted(leaves.length)})];
+  if (phase === "end") {
+    const what = model.allMove ? "{{why.gradients.leaf}}" : "{{why.gradients}}";
+    return [why("{{why.added}}"), why(isLoss(model) ? what : `${what} {{why.instead}}`)];
+  }
+  if (!chain) return [];
+  const {node, giver, local, upstream} = chain;
+  const [x, y] = [node, giver].map(name);
+  const factors = {a: number(local), b: number(upstream), product: `${inFormula(local)} × ${inFormula(upstream)}`};
+  const second = [null, why("{{why.local}}", {x, y}), why("{{why.multiply}}", {x, y, ...factors})][at - steps.seedAt];
+  const adds = k => steps.state(k).changes.some(change => change.first === false && kinds[change.node] !== "c");
+  const isFirst = adds(at) && steps.list.findIndex((_, k) => adds(k)) === at;
+  return [second, isFirst && why("{{why.added}}")].filter(Boolean);
 }
 
 // The step in one line of text, for the transcript and for screen readers.
