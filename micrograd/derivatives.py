@@ -40,6 +40,7 @@ from numbers import Rational, Real
 from typing import Any, NamedTuple, SupportsFloat
 
 from micrograd.core.arithmetic import Number, as_number
+from micrograd.core.blocks import resumed
 from micrograd.core.errors import described, explained
 from micrograd.core.node import (
     Own,
@@ -51,7 +52,7 @@ from micrograd.core.node import (
     raised,
     unrecorded,
 )
-from micrograd.core.pause import is_paused, open_levels, resumed, running
+from micrograd.core.pause import is_paused, open_levels, running
 from micrograd.core.shapes import Numbers, flat, shape_of
 from micrograd.engine import Value, topological_order
 

@@ -142,20 +142,21 @@ class Module:
 
         >>> from micrograd.nn import MLP
         >>> print(MLP(2, [3, 1]).summary())
-        part       kind                parameters
-        layers[0]  Layer of 3 neurons           9
-        layers[1]  Layer of 1 neuron            4
-        total                                  13
+        part       kind   parameters
+        layers[0]  Layer           9
+        layers[1]  Layer           4
+        total                     13
         """
         rows = [("part", "kind", "parameters")]
         for name, module in _found(Module, vars(self), "", attributes=True):
-            rows.append((name, module._kind(), f"{len(module.parameters()):,}"))
+            kind = type(module).__name__ if len(repr(module)) > 20 else repr(module)
+            rows.append((name, kind, f"{len(module.parameters()):,}"))
         rows.append(("total", "", f"{len(self.parameters()):,}"))
         names, kinds = (max(len(row[i]) for row in rows) for i in range(2))
         return "\n".join(f"{name:{names}}  {kind:{kinds}}  {n:>10}" for name, kind, n in rows)
 
-    def _kind(self) -> str:
-        return repr(self) if type(self).__repr__ is not object.__repr__ else type(self).__name__
+    def __repr__(self) -> str:
+        return type(self).__name__
 
     def state_dict(self) -> dict[str, Number]:
         """A dict of the data of all parameters by name, frozen ones too, for saving a model."""
@@ -238,29 +239,6 @@ class PerExample(Module, Generic[Out]):
         if out is not values:
             _note(out, self, values)
         return array_of(out) if self.gives_array and isinstance(out, list) else out
-
-
-class ArrayModule(PerExample[Any]):
-    """A PerExample that returns an array: `relu()`, `data` and `grad` work without a batch, too."""
-
-    gives_array = True
-
-    def __call__(self, x: Numbers, *more: object) -> ValueArray:
-        """An array of the outputs, which remembers the inputs and parameters, for drawings."""
-        from micrograd.arrays import ValueArray, values
-
-        shape_of(x)  # an error for rows of different lengths
-        inputs = x if isinstance(x, ValueArray) else values(plain(x))
-        if inputs is not x:
-            note(inputs, "numbers", plain(x))
-        out: ValueArray = super().__call__(inputs, *more)
-        if any(v._prev for v in out.flat):  # not under no_grad()
-            arrays = (array for array in vars(self).values() if isinstance(array, ValueArray))
-            note(out, "array", (self._operation(), (inputs, *arrays)))
-        return out
-
-    def _operation(self) -> str:
-        return type(self).__name__.lower()
 
 
 def inputs_of(x: object) -> Any:
