@@ -190,7 +190,7 @@ def grade(options: argparse.Namespace) -> int:
     settings = {name: getattr(options, name) for name in names}
     table: Mapping[str, float] = NETWORK_POINTS if options.network else POINTS
     table = read_points(Path(options.points)) if options.points else table
-    is_class = options.csv or options.html or options.format in ("canvas", "moodle")
+    is_class = options.csv or options.html or options.format == "canvas"
     if len(options.files) > 1 or is_class:
         return _grade_class(options, table, settings)
     path = Path(options.files[0])
@@ -225,9 +225,8 @@ def _grade_class(
     try:
         with tqdm(total=len(files), unit="file", disable=None) as bar:  # on a terminal only
             for so_far in classroom.grade_class(
-                files, table, options.csv, options.html, options.hints, roster,
-                options.anonymous, options.keep, **settings,
-            ):  # fmt: skip
+                files, table, options.csv, options.html, options.hints, roster, **settings
+            ):
                 results = so_far
                 bar.update()
     finally:  # what is finished is shown after Ctrl-C, too
@@ -495,15 +494,13 @@ def _parser() -> argparse.ArgumentParser:
     option("--network", action="store_true", help="grade Neuron, Layer, MLP and training instead")
     name = "name of the class (default: Value)"
     option("--name", default="Value", dest="class_name", metavar="NAME", help=name)
-    formats = ("json", "gradescope", "classroom50", "canvas", "moodle")
+    formats = ("json", "gradescope", "canvas")
     option("--format", choices=formats, help="print the results in this format")
     option("--json", dest="format", action="store_const", const="json", help="--format json")
     option("--assignment", default="micrograd", metavar="NAME", help="title of a gradebook column")
     option("--csv", metavar="FILE", help="write the results of a class as CSV")
     option("--html", metavar="FOLDER", help="write a page for each student")
     option("--roster", metavar="FILE", help="all students, as CSV: a gradebook that you exported")
-    option("--anonymous", action="store_true", help="numbers instead of the names of students")
-    option("--keep", metavar="FILE", help="keep reports here: only changed files are graded again")
     option("--points", metavar="FILE", help="a table of points for each rule, as CSV")
     wrong = "instead, write engines with one mistake each, to try your own tests on; see --hints 0"
     option("--wrong-engines", metavar="FOLDER", help=wrong)

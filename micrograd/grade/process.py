@@ -53,10 +53,6 @@ SETTINGS = ("sys.setrecursionlimit(", "sys.path.")  # calls that the class may n
 ENDINGS = (".py", ".ipynb")
 COMMAND = re.compile(r"([ \t]*)([%!?].*|.*\?+\s*|\w+ *= *[%!].*)$")  # of IPython
 HIDDEN = {"__pycache__", "node_modules", "site-packages"}
-# What Python 3.12 brought: type statements, brackets after names, quotes in f-strings, override.
-NEWER = re.compile(
-    r"\btype \w+(\[.*\])? =|\b(def|class) \w+\[\w+|f-string|'override' from 'typing'"
-)
 MEGABYTES = 2048  # limit on the memory of the process
 FILE_MEGABYTES = 256  # limit for each file it writes: a log in an endless loop would fill the disk
 # The child runs the same package as this process, wherever it is; the graded file does not see it.
@@ -199,11 +195,6 @@ def _found(file: Path, class_name: str, network: bool) -> Iterator[Check]:
         mistake = next((kinds[kind] for kind in kinds if isinstance(error, kind)), "load")
         raised = RaisedError(error)
         found, place = raised.text, raised.place * (mistake != "syntax")  # its text names the line
-        if sys.version_info < (3, 12) and (
-            new := NEWER.search(f"{error} {getattr(error, 'text', '')}")
-        ):
-            found += f": {new[0].strip()} may need Python 3.12, and this is {sys.version_info[0]}."
-            found += f"{sys.version_info[1]}"
         if isinstance(error, BrokenRule):
             mistake, _, found, place = *error.args, ""
         what = NETWORK_CLASSES if network else f"a class {class_name}"
@@ -407,12 +398,10 @@ def _cells(path: Path, names: Sequence[str], written: list[str]) -> Iterator[Sta
         SyntaxError: it is in the last cell that should define one of these classes.
     """
     broken = None
-    book = json.loads(path.read_text(encoding="utf-8-sig"))
-    sheets = book.get("worksheets", [book])  # in notebooks of before 2015
-    for i, cell in enumerate((cell for sheet in sheets for cell in sheet["cells"]), 1):
+    for i, cell in enumerate(json.loads(path.read_text(encoding="utf-8-sig"))["cells"], 1):
         if cell["cell_type"] != "code":
             continue
-        source = "".join(cell.get("source", cell.get("input", "")))
+        source = "".join(cell["source"])
         if file := re.match(r"\s*%%(?:write)?file\s+(\S+\.py)\s*$", source, re.M):
             written.append(file[1])
             source = source.replace(file[0], "", 1)
