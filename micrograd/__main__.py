@@ -403,9 +403,6 @@ def main(arguments: list[str] | None = None) -> int:
     >>> main(["derive", "x * y"]), main(["draw", "x", "x=1", "-o", "x"]), main(["grade", "no.py"])
     (2, 2, 2)
     """
-    for name, mode in ("stdin", "r"), ("stdout", "w"), ("stderr", "w"):
-        if getattr(sys, name) is None:  # closed, as by >&-
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, closefd=False))
     if isinstance(sys.stdout, io.TextIOWrapper):  # on Windows, a pipe may lack letters of a name
         sys.stdout.reconfigure(errors="backslashreplace")
     try:

@@ -280,8 +280,6 @@ class ValueArray(np.ndarray[Any, Any]):
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function is np.copy:
             return args[0].copy()
-        if function is np.linalg.norm and _is_other_norm(*args, **kwargs):
-            return _norm(*args, **kwargs)
         if function in _ASKING:
             return function(*map(_number, args), **kwargs)
         if function in _WRITING and isinstance(args[0], ValueArray):
@@ -378,23 +376,11 @@ def _plain(x: Any) -> Any:
         out = np.empty((), dtype=object)
         out[()] = x
         return out
-    if getattr(x, "dtype", "") == np.longdouble:  # it would ask the Value to compute, and so on
-        return np.asarray(x, dtype=float)
     return x.view(np.ndarray) if isinstance(x, ValueArray) else x
 
 
 def _number(x: Any) -> Any:
     return data_of(x) if isinstance(x, (Value, ValueArray)) else x
-
-
-def _is_other_norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> bool:
-    is_vector = np.ndim(x) == 1 or isinstance(axis, int)
-    return is_vector and isinstance(ord, (int, float)) and ord not in (0, 1, 2, np.inf, -np.inf)
-
-
-def _norm(x: Any, ord: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    # NumPy's norm takes the root in place, and asks one Value for its dtype.
-    return (abs(x) ** ord).sum(axis=axis, keepdims=keepdims) ** (1 / ord)
 
 
 def _checked(x: Any) -> Any:

@@ -20,19 +20,13 @@ def write_whole(path: FilePath, data: bytes) -> None:
     """Writes a file completely or not at all: an old file stays until the new one is complete.
 
     The new file has the owner and the mode of the old one. What cannot be replaced is written to:
-    a device, a pipe, standard output, or a file in a folder that takes no new files.
+    a device, a pipe, or a file in a folder that takes no new files.
     """
-    # Opened again, a file that is standard output would be written from its beginning.
-    target = os.path.realpath(path)
-    stream = next((n for n in (1, 2) if target == os.path.realpath(f"/dev/fd/{n}")), None)
     try:
-        if stream is None and (os.path.isfile(path) or not os.path.exists(path)):
+        if os.path.isfile(path) or not os.path.exists(path):
             with suppress(PermissionError):  # of the folder: the file itself may be writable
-                return _replace(target, data)
-        if sys.stdout:  # not closed
-            sys.stdout.flush()
-        with open(path if stream is None else os.dup(stream), "wb") as file:
-            file.write(data)
+                return _replace(os.path.realpath(path), data)
+        Path(path).write_bytes(data)
     except OSError as error:
         reason = f"nothing was written ({error.strerror or error})"
         raise OSError(error.errno, reason, os.fspath(path)) from None

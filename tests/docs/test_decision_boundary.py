@@ -55,15 +55,6 @@ def test_all_arguments_at_once(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_seed_decides(tmp_path):
-    pictures = []
-    for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
-        run(tmp_path, *SMALL, "--steps", "1", "--seed", seed, "--out", f"{name}.png")
-        pictures.append((tmp_path / f"{name}.png").read_bytes())
-    assert pictures[0] == pictures[1] != pictures[2]
-
-
-@pytest.mark.slow
 def test_a_file_of_points_in_any_unit_is_learned_and_drawn(tmp_path):
     rows = [f"{i},{0.001 * (i % 7)},{'near' if i < 500 else 'far'}" for i in range(0, 1000, 40)]
     (tmp_path / "points.csv").write_text("mm,m,place\n" + "\n".join(rows))

@@ -126,12 +126,6 @@ def test_peers_take_the_same_step_on_single_numbers(peers, name, monkeypatch):
     assert_steps_as_by_hand(peers, peer.build, peers.serial()._replace(lr=LR))
 
 
-def test_a_missing_peer_says_how_to_install_it(peers):
-    peer = peers.Peer("nothing", None, "framework", "no_such_package", "no-such-package")
-    assert peer.missing() == "pip install no-such-package"
-    assert peers.Peer("NumPy", peers.NumPy, "array").missing() == ""
-
-
 # ---- the table
 
 
