@@ -152,14 +152,9 @@ def test_it_learns_and_invents(tmp_path):
     ("arguments", "message"),
     [
         ("--steps -1", "expected --steps of at least 0, got -1"),
-        ("--samples -1", "expected --samples of at least 0, got -1"),
-        ("--steps many", "argument --steps: invalid int value: 'many'"),
         ("--temperature 0", "expected --temperature from 0.01 to 100, got 0.0"),
-        ("--temperature nan", "expected --temperature from 0.01 to 100, got nan"),
         ("--input nowhere.txt", "cannot read nowhere.txt: No such file or directory"),
-        ("--input .", "cannot read .: "),
         ("--input empty.txt", "empty.txt has no names: expected one on each line"),
-        ("--input blank.txt", "blank.txt has no names: expected one on each line"),
         ("--input latin.txt", "latin.txt is not text in UTF-8: save it in this encoding"),
         ("--input long.txt", "long.txt, line 2: expected a name of at most 15 letters, got 16"),
     ],
@@ -167,7 +162,6 @@ def test_it_learns_and_invents(tmp_path):
 def test_bad_arguments_fail_at_once(demo, tmp_path, monkeypatch, capsys, arguments, message):
     for name, content in (
         ("empty", b""),
-        ("blank", b"\n \r\n"),
         ("latin", b"jos\xe9"),
         ("long", b"a\n" + b"b" * 16),
     ):
