@@ -137,27 +137,6 @@ class Module:
         for p in self.parameters():
             p.grad = 0
 
-    def summary(self) -> str:
-        """A table of the parts of this module, with the number of parameters in each.
-
-        >>> from micrograd.nn import MLP
-        >>> print(MLP(2, [3, 1]).summary())
-        part       kind   parameters
-        layers[0]  Layer           9
-        layers[1]  Layer           4
-        total                     13
-        """
-        rows = [("part", "kind", "parameters")]
-        for name, module in _found(Module, vars(self), "", attributes=True):
-            kind = type(module).__name__ if len(repr(module)) > 20 else repr(module)
-            rows.append((name, kind, f"{len(module.parameters()):,}"))
-        rows.append(("total", "", f"{len(self.parameters()):,}"))
-        names, kinds = (max(len(row[i]) for row in rows) for i in range(2))
-        return "\n".join(f"{name:{names}}  {kind:{kinds}}  {n:>10}" for name, kind, n in rows)
-
-    def __repr__(self) -> str:
-        return type(self).__name__
-
     def state_dict(self) -> dict[str, Number]:
         """A dict of the data of all parameters by name, frozen ones too, for saving a model."""
         return {name: p.data for name, p in self._named_leaves()}

@@ -105,9 +105,7 @@ def test_the_mistake_is_named_and_no_other(wrong):
 
 def test_the_catalogue_breaks_every_rule_but_those_that_need_a_file():
     rules = {wrong.rule for wrong in MISTAKES} | {rule for _, rule, _ in FILES.values()}
-    assert rules | {"memory", "twice", "depth", "unchecked", "arrays"} | {
-        x[0] for x in TYPICAL
-    } == {*ENGINE}
+    assert rules | {"memory", "twice", "depth", "unchecked"} | {x[0] for x in TYPICAL} == {*ENGINE}
     assert len({wrong.name for wrong in MISTAKES}) == len(MISTAKES) >= 12
 
 
@@ -322,23 +320,6 @@ def test_what_a_value_raises_ends_no_grading(tmp_path):
         text = f"{source}{odd}{way}\n        return self.number\n"
         report = grade_file(write(tmp_path, text), SECONDS)
         assert {check.status for check in report.checks} == {"passed", "noted", "not there yet"}
-
-
-ARRAYS = ["np.array(data, float)", "np.atleast_2d(np.array(data, float))", "data.astype(float)"]
-
-
-@pytest.mark.parametrize("data", thinned(ARRAYS, 3))
-def test_the_single_numbers_of_an_engine_of_arrays_are_checked(data):
-    arrays = edited(NUMPY, ("self.data = data", f"self.data = {data}"), ("math.", "np."),
-                    ("self.grad = 0.0", "self.grad = np.zeros(self.data.shape)"),
-                    ("max(0.0, self.data)", "np.maximum(0.0, self.data)"),
-                    ("self * -1", "self * np.array(-1.0)"),
-                    ("self.grad = 1.0", "self.grad = np.ones(self.data.shape)"))  # fmt: skip
-    report = grade(class_of(arrays))
-    assert report.passed, report
-    assert "arrays" in {note.mistake for note in report.notes}
-    report = grade(class_of(arrays.replace("2) * out.grad", "2)")))
-    assert [group[0].mistake for group in report.mistakes] == ["chain"]
 
 
 def test_what_was_not_checked_is_told():
