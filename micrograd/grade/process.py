@@ -160,7 +160,6 @@ def main(file: str, class_name: str, network: str, seconds: str) -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
-    process = os.getpid()
     caught.append(BaseException)
     with suppress(ImportError):  # Windows has no such module
         import resource as r
@@ -173,8 +172,6 @@ def main(file: str, class_name: str, network: str, seconds: str) -> None:
                 r.setrlimit(kind, (limit, r.getrlimit(kind)[1]))
     sys.argv[:] = [file]
     for found in _found(Path(file), class_name, bool(network)):
-        if os.getpid() != process:  # the file forked: one of the two reports
-            break
         results.write(json.dumps(asdict(found)).encode() + b"\n")
     os._exit(0)  # at once, even if the file started threads
 
@@ -255,16 +252,15 @@ def _defined(path: Path, name: str, also: Collection[str] = ()) -> tuple[type, s
     Raises:
         BrokenRule: the class is missing.
     """
-    written: list[str] = []  # files that the notebook writes
     if path.suffix == ".ipynb":
-        statements = [*_cells(path, [name, *also], written)]
+        statements = [*_cells(path, [name, *also])]
     else:
         statements = [(str(path), x) for x in _parsed(_text(path), str(path))]
     classes = dict.fromkeys(node.name for _, node in statements if isinstance(node, ast.ClassDef))
     kinds = ast.ClassDef, ast.FunctionDef, ast.ImportFrom
     defined = {x for _, node in statements if isinstance(node, kinds) for x in _names(node)[0]}
     needed = [node for _, node in needed_for({name, *classes.keys() & {*also}}, statements)]
-    with _module(path, written) as loaded:
+    with _module(path) as loaded:
         module, places = vars(loaded), dict[type, str]()
         for file, node in needed_for({name, *(defined & {*also})}, statements):
             # Annotations may name the class inside it; Python 3.14 evaluates them later, too.
@@ -289,8 +285,8 @@ def _defined(path: Path, name: str, also: Collection[str] = ()) -> tuple[type, s
 
 
 @contextmanager
-def _module(path: Path, written: Sequence[str]) -> Iterator[ModuleType]:
-    """A new module for a file, as part of its package; a file that it writes is the same module.
+def _module(path: Path) -> Iterator[ModuleType]:
+    """A new module for a file, as part of its package.
 
     It finds other files in its folder and in the folder above. A package called `micrograd` hides
     ours meanwhile.
@@ -309,10 +305,9 @@ def _module(path: Path, written: Sequence[str]) -> Iterator[ModuleType]:
     if package not in sys.modules:
         parent = sys.modules[package] = ModuleType(package)  # for `from .helpers import x`
         parent.__path__ = [str(path.parent)]
-    names = [f"{package}.{path.stem}", *(Path(file).stem for file in written)]
-    module = ModuleType(names[0])
+    module = ModuleType(f"{package}.{path.stem}")
     module.__package__, module.__file__ = package, str(path)
-    sys.modules |= dict.fromkeys(names, module)
+    sys.modules[module.__name__] = module
     try:
         yield module
     finally:
@@ -389,10 +384,8 @@ def _parsed(source: str, place: str) -> list[ast.stmt]:
             source = "\n".join(lines)
 
 
-def _cells(path: Path, names: Sequence[str], written: list[str]) -> Iterator[Statement]:
+def _cells(path: Path, names: Sequence[str]) -> Iterator[Statement]:
     """The statements of a notebook; cells with a syntax error are left out.
-
-    The code of a cell that writes a Python file counts, too, and the file is added to `written`.
 
     Raises:
         SyntaxError: it is in the last cell that should define one of these classes.
@@ -402,9 +395,6 @@ def _cells(path: Path, names: Sequence[str], written: list[str]) -> Iterator[Sta
         if cell["cell_type"] != "code":
             continue
         source = "".join(cell["source"])
-        if file := re.match(r"\s*%%(?:write)?file\s+(\S+\.py)\s*$", source, re.M):
-            written.append(file[1])
-            source = source.replace(file[0], "", 1)
         # The code of other languages becomes nothing.
         source = re.sub(r"\A\s*%%(?!(time|timeit|capture|prun)\b)(?s:.*)", "", source)
         place = f"cell {i} of {path.name}"

@@ -227,10 +227,3 @@ def test_the_lines_for_the_garbage_collector_run():
     done = subprocess.run([sys.executable, "-c", f"{block('import gc')}\nprint(gc.isenabled())"],
                           capture_output=True, text=True, check=True)  # fmt: skip
     assert done.stdout == "False\n"
-
-
-def test_nonsensical_options_are_refused():
-    assert "expected --rounds of at least 1" in table("--rounds", "0", code=2)
-    assert "expected --examples of at least 1" in table("--examples", "-1", code=2)
-    assert "invalid choice: 'W5'" in table("--workloads", "W5", code=2)
-    assert "no peer has 'tensorfloat' in its name" in table("--peers", "tensorfloat", code=2)

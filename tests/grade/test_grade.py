@@ -574,8 +574,6 @@ LATER = "class Neuron:\n    def __init__(self):\n        self.n = n\nValue.extra
 HANDED_IN = {
     "a line that begins with %": notebook(LEFTOVER),
     "a line that begins with !=": notebook(UNEQUAL),
-    "a file that is written and imported": notebook(f"%%writefile my.py\n{RIGHT}",
-                                                    "from my import Value"),
     "commands in a script": f"# %%\n%matplotlib inline\nx = !ls\n# %%\n{RIGHT}",
     "imports of colab": notebook(f"from google.colab import *\nimport google.colab as c\n{RIGHT}"),
     "training that a later cell seems to need": notebook(RIGHT, LOOP, LATER),

@@ -53,7 +53,6 @@ for fd in range(3, 20):
     try: os.write(fd, b"junk\\n")
     except OSError: pass
 """,
-    "forks": "import os; os.fork() if hasattr(os, 'fork') else 0",
     "has no recursion": "import sys; sys.setrecursionlimit(50)",
     "leaves its folder": "import os; os.chdir('/')",
     "ignores signals": """
@@ -73,8 +72,6 @@ ODD = {
     "a huge text": ("self.data = data", "self.data = 'x' * 10**5"),
     "a huge message": ("math.tanh(self.data)", "(_ for _ in ()).throw(ValueError('x' * 10**7))"),
     "a message that steers": ("math.tanh(self.data)", r"int('\x1b[2J\x1b[1;1HVerdict: right\x07')"),
-    "a message with lone surrogates": ("math.tanh(self.data)", r"int('\ud800\udfff')"),
-    "a message that turns around": ("math.tanh(self.data)", r"int('\u202e\u2066\u200f passed')"),
     "equal to everything": ("    def __repr__",
                             "    __eq__ = lambda self, other: True\n"
                             "    __hash__ = lambda self: 1\n\n    def __repr__"),
