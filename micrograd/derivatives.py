@@ -40,7 +40,7 @@ from numbers import Rational
 from typing import Any, SupportsFloat
 
 from micrograd.core.arithmetic import Number, as_number
-from micrograd.core.blocks import resumed
+from micrograd.core.blocks import restored, resumed
 from micrograd.core.errors import described, explained
 from micrograd.core.node import (
     Own,
@@ -400,11 +400,9 @@ def check_gradients(
     nodes, [found] = topological_order(y), jacobian(y, leaves)
 
     def numbers(i: int, x: float) -> dict[Value, float]:  # of all nodes, with x as leaf i
-        leaves[i].data = x
-        try:
+        with restored([leaves[i]]):
+            leaves[i].data = x
             return {v: v.item() for v in topological_order(f(*arguments))}
-        finally:
-            leaves[i].data = xs[i]
 
     for i, (x, by_closures) in enumerate(zip(xs, found, strict=True)):
         attempts = []
