@@ -47,7 +47,7 @@ from __future__ import annotations
 
 import copy
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, SupportsFloat
 
 import numpy as np
@@ -57,7 +57,7 @@ from micrograd.core.arithmetic import as_number
 from micrograd.core.node import as_constant, as_value, innermost, unrecorded
 from micrograd.core.origin import note
 from micrograd.core.pause import is_paused
-from micrograd.core.shapes import Numbers
+from micrograd.core.shapes import Numbers, flat
 from micrograd.engine import Value
 
 Floats = NDArray[np.float64]
@@ -344,6 +344,14 @@ def values(array: Numbers, label: str = "") -> ValueArray:
     result: ValueArray = memory.view(ValueArray)
     result.label = label
     return result
+
+
+def array_of(elements: Iterable[object], *shape: int) -> ValueArray:
+    """An array of these Values, or of those in these rows, in the given shape; by default a row."""
+    entries = flat(list(elements))
+    array = np.empty(len(entries), dtype=object)
+    array[:] = entries
+    return array.reshape(shape or -1).view(ValueArray)
 
 
 def data_of(array: Numbers) -> Floats:

@@ -103,10 +103,10 @@ class Module:
             start = f"{prefix}." if prefix else ""
             found = _found(Value, vars(module), start, attributes=True)
             leaves = [(name, v) for name, v in found if _is_trainable(v)]
-            declares = any(isinstance(v, Parameter) for _, v in leaves)
+            declares = any(v.is_declared for _, v in leaves)
             for name, v in leaves:
                 attribute = re.split(r"\W", name[len(start) :])[0] if declares else ""
-                if not declares or isinstance(v, Parameter) or attribute in module._trains:
+                if not declares or v.is_declared or attribute in module._trains:
                     if v not in seen:
                         seen.add(v)
                         yield name, v
@@ -155,29 +155,6 @@ class Module:
             p.data = data[name]
 
 
-class Parameter(Value):
-    """A leaf that is trained, as an attribute of a Module; for an array, an array of such leaves.
-
-    >>> Parameter(2.0), Parameter([1.0, 2.0]).data
-    (Value(data=2.0, grad=0), array([1., 2.]))
-    """
-
-    __slots__ = ()
-
-    def __new__(cls, data: Numbers = 0.0, label: str = "") -> Any:
-        """A leaf with this number, or an array."""
-        if not shape_of(data):
-            return super().__new__(cls)
-        import numpy as np  # here, because single numbers do not need it
-
-        from micrograd.arrays import values
-
-        return values(np.frompyfunc(cls, 1, 1)(np.asarray(data, dtype=object)), label)
-
-    def __init__(self, data: Any = 0.0, label: str = "") -> None:
-        super().__init__(as_value(data).data, label=label)
-
-
 class PerExample(Module, Generic[Out]):
     """A Module whose `forward` takes one example, a list of Values.
 
@@ -201,6 +178,8 @@ class PerExample(Module, Generic[Out]):
         axes = len(shape_of(x))
         if axes > 2:
             raise ValueError(f"expected one example or a batch (n, n_in), got {axes} axes")
+        if axes == 2 or self.gives_array:
+            from micrograd.arrays import array_of  # imports NumPy, which a Neuron does not need
         if axes == 2:
             rows = [self(row) for row in inputs_of(x)]
             if not rows and not self.n_out:
@@ -226,18 +205,6 @@ def inputs_of(x: object) -> Any:
     if hasattr(x, "__len__"):
         return x
     return tuple(x) if isinstance(x, Iterable) else (x,)
-
-
-def array_of(values: Iterable[object], *shape: int) -> ValueArray:
-    """An array of these Values, or of those in these rows, in the given shape; by default a row."""
-    import numpy as np  # here, because a single Neuron does not need it
-
-    from micrograd.arrays import ValueArray
-
-    elements = flat(list(values))
-    array = np.empty(len(elements), dtype=object)
-    array[:] = elements
-    return array.reshape(shape or -1).view(ValueArray)
 
 
 def _note(out: object, module: Module, x: list[Value]) -> None:

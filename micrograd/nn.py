@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from micrograd.core.hints import hinted
+from micrograd.core.node import as_value
 from micrograd.core.origin import note
 from micrograd.core.shapes import Model, Numbers, plain, shape_of
 from micrograd.engine import Value
 from micrograd.module import Module as Module
-from micrograd.module import Parameter as Parameter
 from micrograd.module import PerExample, inputs_of
 
 ACTIVATIONS: dict[str, Callable[[Value], Value]] = {
@@ -164,10 +164,34 @@ def start_weights(neurons: Sequence[Neuron], init: str) -> None:
             w.data = random.uniform(-bound, bound) if init == "xavier" else random.gauss(0, spread)
 
 
-# ---- modules whose outputs are arrays
+# ---- parameters, and modules whose outputs are arrays
 
 if TYPE_CHECKING:
     from micrograd.arrays import ValueArray
+
+
+class Parameter(Value):
+    """A leaf that is trained, as an attribute of a Module; for an array, an array of such leaves.
+
+    >>> Parameter(2.0), Parameter([1.0, 2.0]).data
+    (Value(data=2.0, grad=0), array([1., 2.]))
+    """
+
+    __slots__ = ()
+    is_declared = True
+
+    def __new__(cls, data: Numbers = 0.0, label: str = "") -> Any:
+        """A leaf with this number, or an array."""
+        if not shape_of(data):
+            return super().__new__(cls)
+        import numpy as np  # here, because single numbers do not need it
+
+        from micrograd.arrays import values
+
+        return values(np.frompyfunc(cls, 1, 1)(np.asarray(data, dtype=object)), label)
+
+    def __init__(self, data: Any = 0.0, label: str = "") -> None:
+        super().__init__(as_value(data).data, label=label)
 
 
 class ArrayModule(PerExample[Any]):

@@ -248,6 +248,7 @@ class Node:
         tan = arcsin = arccos = arctan = asin = acos = atan = sinh = cosh = _of_one
         erf = expm1 = log1p = softplus = _of_one
         arctan2 = atan2 = logaddexp = _of_two
+    is_declared = False  # as a parameter; then other leaves of its module are not trained
     freezes = 0  # changes whenever requires_grad of a leaf is set; compiled functions check it
 
     def __init_subclass__(cls) -> None:
