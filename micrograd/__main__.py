@@ -30,17 +30,15 @@ from pathlib import Path
 from typing import Any
 
 from micrograd.core.files import ending_of, write_whole
+from micrograd.core.node import operations
 from micrograd.derivatives import GradientError, check_gradients
 from micrograd.engine import Value
 from micrograd.texts import FOLDER, faults, speaking
 
-OF_ONE = (
-    *("exp", "log", "sqrt", "sin", "cos", "tan", "tanh", "sigmoid", "relu", "sinh", "cosh", "erf"),
-    *("arcsin", "arccos", "arctan", "asin", "acos", "atan", "expm1", "log1p", "softplus"),
-)
-OF_TWO = "maximum", "minimum", "arctan2", "atan2", "logaddexp"
-FUNCTIONS: dict[str, Callable[..., Any]]
-FUNCTIONS = {f: getattr(Value, f) for f in (*OF_ONE, *OF_TWO)} | {"abs": abs}
+FUNCTIONS: dict[str, Any]
+FUNCTIONS = {x: f for x, f in vars(Value).items() if f in operations.values() and x[0] != "_"}
+OF_TWO = {name for name, f in FUNCTIONS.items() if f.__code__.co_argcount == 2}
+FUNCTIONS["abs"] = abs
 OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]]
 OPERATORS = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Div: truediv, ast.Pow: pow}
 ENDINGS = "a file name that ends in .svg, .png, .pdf, .html (a page of steps) or .mmd (Mermaid)"

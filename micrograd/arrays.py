@@ -54,19 +54,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from micrograd.core.arithmetic import as_number
-from micrograd.core.node import as_constant, as_value, innermost, unrecorded
+from micrograd.core.node import as_constant, as_value, innermost, operations, unrecorded
 from micrograd.core.origin import note
 from micrograd.core.pause import is_paused
 from micrograd.core.shapes import Numbers, flat
 from micrograd.engine import Value
 
 Floats = NDArray[np.float64]
-_METHODS = "relu", "tanh", "sigmoid", "exp", "log", "softplus", "erf"
-_OF_TWO = "arctan2", "logaddexp"
-_OTHERS = (
-    *("sqrt", "sin", "cos", "tan", "sinh", "cosh", "arcsin", "arccos", "arctan"),
-    *("expm1", "log1p"),
-)
 
 
 def _in_place(sign: str, operation: Callable[[Any, Any], Any]) -> Any:
@@ -92,7 +86,7 @@ def _each(name: str, function: Callable[..., Value] | None = None, operands: int
 
 def _of_each(name: str) -> Callable[[ValueArray], ValueArray]:
     def method(self: ValueArray) -> ValueArray:
-        return _EACH[name](self)  # type: ignore[no-any-return]
+        return _INSTEAD_OF[name](self)  # type: ignore[no-any-return]
 
     method.__doc__ = getattr(Value, name).__doc__
     return method
@@ -237,7 +231,8 @@ class ValueArray(np.ndarray[Any, Any]):
         if self.size:
             np.sum(self * seeds).backward()
 
-    relu, tanh, sigmoid, exp, log, softplus, erf = map(_of_each, _METHODS)
+    relu, tanh, sigmoid, exp = map(_of_each, ("relu", "tanh", "sigmoid", "exp"))
+    log, softplus, erf = map(_of_each, ("log", "softplus", "erf"))
 
     def softmax(self, axis: int = -1, dim: int | None = None) -> ValueArray:
         """Probabilities that add up to 1 along an axis, stable for scores of any size.
@@ -453,7 +448,6 @@ _VALUE = np.frompyfunc(as_value, 1, 1)
 _INNERMOST = np.frompyfunc(innermost, 1, 1)
 _DATA = np.frompyfunc(lambda x: float(innermost(x)), 1, 1)
 _GRAD = np.frompyfunc(lambda x: float(innermost(getattr(x, "grad", 0.0))), 1, 1)
-_EACH = {name: _each(name) for name in _METHODS}
 _ASKING = {  # functions about the numbers
     *(np.any, np.all, np.nonzero, np.flatnonzero, np.argwhere, np.count_nonzero),
     *(np.logical_and, np.logical_or, np.logical_xor, np.logical_not),
@@ -463,8 +457,7 @@ _WRITING = {np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_al
 # NumPy's own functions return one of the two elements: in a tie the first, even a plain number; and
 # they ask each element for a method that plain numbers do not have.
 _INSTEAD_OF = {  # the keys are names, because some are functions of SciPy
-    **{name: _each(name) for name in (*_METHODS, *_OTHERS)},
-    **{name: _each(name, operands=2) for name in (*_OF_TWO, "minimum")},
+    **{f.__name__: _each(f.__name__, None, f.__code__.co_argcount) for f in operations.values()},
     "maximum": _each("maximum", _maximum, 2),
     "expit": _each("sigmoid"),
 }
