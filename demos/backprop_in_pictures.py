@@ -35,7 +35,6 @@ from micrograd import (
     vjp,
 )
 from micrograd.core.tracing import Recording
-from micrograd.derivatives import count_passes
 from micrograd.draw.graph import levels, topological_orders
 from micrograd.nn import MLP
 
@@ -202,12 +201,12 @@ print("reverse walk from u:", [gradient_of[x], gradient_of[y]])
 random.seed(0)
 model = MLP(3, [4, 4, 1], activation="tanh")
 loss = (model([2.0, 3.0, -1.0]) - 1.0) ** 2
-print("The loss with respect to the parameters")
-print(count_passes(loss, model.parameters()))
-
 t = Value(0.5)
-print("\nThe point with respect to the time")
-print(count_passes([t.cos(), t.sin(), t * 1.0], [t]))
+spiral = [t.cos(), t.sin(), t * 1.0]
+for outputs, inputs in ([loss], model.parameters()), (spiral, [t]):
+    edges = sum(len(v._prev) for v in topological_order(*outputs))
+    print(f"forward mode: {len(inputs)} walks, {len(inputs) * edges} multiplications")
+    print(f"reverse mode: {len(outputs)} walks, {len(outputs) * edges} multiplications")
 
 # %% [markdown] tags=["answer"]
 # - Reverse mode for the loss: 1 walk instead of 41.
@@ -434,7 +433,7 @@ draw_network(model, x)
 # 2. A function has 3 inputs and 5 outputs. Which mode is cheaper, and does the answer depend on the
 #    graph?
 # 3. Build a graph of ten nodes with as many paths as possible from its leaf to its root, and one
-#    with as few as possible. What does `count_passes` say about them?
+#    with as few as possible. How many walks does a gradient take on each?
 # 4. Why does reverse mode have to keep the numbers of the forward pass, while forward mode does
 #    not?
 # 5. How would you get $\bar u^{\top} J\, \dot x$ for two given vectors without computing $J$?
@@ -445,7 +444,7 @@ draw_network(model, x)
 # 2. Forward mode takes 3 walks and reverse mode 5, so forward mode is usually cheaper. It does
 #    depend on the graph: a walk costs as much as the edges that it visits.
 # 3. As many as possible: add a node to itself nine times, which gives $2^9 = 512$ paths. As few as
-# possible: a chain of nine functions of one number, with a single path. `count_passes` needs one
+# possible: a chain of nine functions of one number, with a single path. A gradient takes one
 # walk for both, because neither mode follows paths.
 # 4. Its local derivatives are needed in the reverse order of their computation, when the forward
 #    pass is over. Forward mode uses each as soon as it is known.

@@ -592,7 +592,7 @@ else:
 # %%
 random.seed(0)
 model = MLP(3, [4, 4, 1], activation="tanh")
-print(model.summary())
+print([len(layer.parameters()) for layer in model.layers], len(model.parameters()))
 
 # %% [markdown] tags=["answer"]
 # 41: $4 \cdot 3 + 4$ in the first layer, $4 \cdot 4 + 4$ in the second, and $4 + 1$ in the last.

@@ -30,17 +30,15 @@ from pathlib import Path
 from typing import Any
 
 from micrograd.core.files import ending_of, write_whole
+from micrograd.core.node import operations
 from micrograd.derivatives import GradientError, check_gradients
 from micrograd.engine import Value
 from micrograd.texts import FOLDER, faults, speaking
 
-OF_ONE = (
-    *("exp", "log", "sqrt", "sin", "cos", "tan", "tanh", "sigmoid", "relu", "sinh", "cosh", "erf"),
-    *("arcsin", "arccos", "arctan", "asin", "acos", "atan", "expm1", "log1p", "softplus"),
-)
-OF_TWO = "maximum", "minimum", "arctan2", "atan2", "logaddexp"
-FUNCTIONS: dict[str, Callable[..., Any]]
-FUNCTIONS = {f: getattr(Value, f) for f in (*OF_ONE, *OF_TWO)} | {"abs": abs}
+FUNCTIONS: dict[str, Any]
+FUNCTIONS = {x: f for x, f in vars(Value).items() if f in operations.values() and x[0] != "_"}
+OF_TWO = {name for name, f in FUNCTIONS.items() if f.__code__.co_argcount == 2}
+FUNCTIONS["abs"] = abs
 OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]]
 OPERATORS = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Div: truediv, ast.Pow: pow}
 ENDINGS = "a file name that ends in .svg, .png, .pdf, .html (a page of steps) or .mmd (Mermaid)"
@@ -190,7 +188,7 @@ def grade(options: argparse.Namespace) -> int:
     settings = {name: getattr(options, name) for name in names}
     table: Mapping[str, float] = NETWORK_POINTS if options.network else POINTS
     table = read_points(Path(options.points)) if options.points else table
-    is_class = options.csv or options.html or options.format in ("canvas", "moodle")
+    is_class = options.csv or options.html or options.format == "canvas"
     if len(options.files) > 1 or is_class:
         return _grade_class(options, table, settings)
     path = Path(options.files[0])
@@ -225,9 +223,8 @@ def _grade_class(
     try:
         with tqdm(total=len(files), unit="file", disable=None) as bar:  # on a terminal only
             for so_far in classroom.grade_class(
-                files, table, options.csv, options.html, options.hints, roster,
-                options.anonymous, options.keep, **settings,
-            ):  # fmt: skip
+                files, table, options.csv, options.html, options.hints, roster, **settings
+            ):
                 results = so_far
                 bar.update()
     finally:  # what is finished is shown after Ctrl-C, too
@@ -404,9 +401,6 @@ def main(arguments: list[str] | None = None) -> int:
     >>> main(["derive", "x * y"]), main(["draw", "x", "x=1", "-o", "x"]), main(["grade", "no.py"])
     (2, 2, 2)
     """
-    for name, mode in ("stdin", "r"), ("stdout", "w"), ("stderr", "w"):
-        if getattr(sys, name) is None:  # closed, as by >&-
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, closefd=False))
     if isinstance(sys.stdout, io.TextIOWrapper):  # on Windows, a pipe may lack letters of a name
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
@@ -495,15 +489,13 @@ def _parser() -> argparse.ArgumentParser:
     option("--network", action="store_true", help="grade Neuron, Layer, MLP and training instead")
     name = "name of the class (default: Value)"
     option("--name", default="Value", dest="class_name", metavar="NAME", help=name)
-    formats = ("json", "gradescope", "classroom50", "canvas", "moodle")
+    formats = ("json", "gradescope", "canvas")
     option("--format", choices=formats, help="print the results in this format")
     option("--json", dest="format", action="store_const", const="json", help="--format json")
     option("--assignment", default="micrograd", metavar="NAME", help="title of a gradebook column")
     option("--csv", metavar="FILE", help="write the results of a class as CSV")
     option("--html", metavar="FOLDER", help="write a page for each student")
     option("--roster", metavar="FILE", help="all students, as CSV: a gradebook that you exported")
-    option("--anonymous", action="store_true", help="numbers instead of the names of students")
-    option("--keep", metavar="FILE", help="keep reports here: only changed files are graded again")
     option("--points", metavar="FILE", help="a table of points for each rule, as CSV")
     wrong = "instead, write engines with one mistake each, to try your own tests on; see --hints 0"
     option("--wrong-engines", metavar="FOLDER", help=wrong)

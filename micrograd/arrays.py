@@ -47,26 +47,20 @@ from __future__ import annotations
 
 import copy
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, SupportsFloat
 
 import numpy as np
 from numpy.typing import NDArray
 
 from micrograd.core.arithmetic import as_number
-from micrograd.core.node import as_constant, as_value, innermost, unrecorded
+from micrograd.core.node import as_constant, as_value, innermost, operations, unrecorded
 from micrograd.core.origin import note
 from micrograd.core.pause import is_paused
-from micrograd.core.shapes import Numbers
+from micrograd.core.shapes import Numbers, flat
 from micrograd.engine import Value
 
 Floats = NDArray[np.float64]
-_METHODS = "relu", "tanh", "sigmoid", "exp", "log", "softplus", "erf"
-_OF_TWO = "arctan2", "logaddexp"
-_OTHERS = (
-    *("sqrt", "sin", "cos", "tan", "sinh", "cosh", "arcsin", "arccos", "arctan"),
-    *("expm1", "log1p"),
-)
 
 
 def _in_place(sign: str, operation: Callable[[Any, Any], Any]) -> Any:
@@ -92,7 +86,7 @@ def _each(name: str, function: Callable[..., Value] | None = None, operands: int
 
 def _of_each(name: str) -> Callable[[ValueArray], ValueArray]:
     def method(self: ValueArray) -> ValueArray:
-        return _EACH[name](self)  # type: ignore[no-any-return]
+        return _INSTEAD_OF[name](self)  # type: ignore[no-any-return]
 
     method.__doc__ = getattr(Value, name).__doc__
     return method
@@ -237,7 +231,8 @@ class ValueArray(np.ndarray[Any, Any]):
         if self.size:
             np.sum(self * seeds).backward()
 
-    relu, tanh, sigmoid, exp, log, softplus, erf = map(_of_each, _METHODS)
+    relu, tanh, sigmoid, exp = map(_of_each, ("relu", "tanh", "sigmoid", "exp"))
+    log, softplus, erf = map(_of_each, ("log", "softplus", "erf"))
 
     def softmax(self, axis: int = -1, dim: int | None = None) -> ValueArray:
         """Probabilities that add up to 1 along an axis, stable for scores of any size.
@@ -280,8 +275,6 @@ class ValueArray(np.ndarray[Any, Any]):
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function is np.copy:
             return args[0].copy()
-        if function is np.linalg.norm and _is_other_norm(*args, **kwargs):
-            return _norm(*args, **kwargs)
         if function in _ASKING:
             return function(*map(_number, args), **kwargs)
         if function in _WRITING and isinstance(args[0], ValueArray):
@@ -348,6 +341,14 @@ def values(array: Numbers, label: str = "") -> ValueArray:
     return result
 
 
+def array_of(elements: Iterable[object], *shape: int) -> ValueArray:
+    """An array of these Values, or of those in these rows, in the given shape; by default a row."""
+    entries = flat(list(elements))
+    array = np.empty(len(entries), dtype=object)
+    array[:] = entries
+    return array.reshape(shape or -1).view(ValueArray)
+
+
 def data_of(array: Numbers) -> Floats:
     """The data of an array of Values, as an array of floats of the same shape."""
     return np.asarray(_DATA(np.asarray(array, dtype=object)), dtype=float)
@@ -378,23 +379,11 @@ def _plain(x: Any) -> Any:
         out = np.empty((), dtype=object)
         out[()] = x
         return out
-    if getattr(x, "dtype", "") == np.longdouble:  # it would ask the Value to compute, and so on
-        return np.asarray(x, dtype=float)
     return x.view(np.ndarray) if isinstance(x, ValueArray) else x
 
 
 def _number(x: Any) -> Any:
     return data_of(x) if isinstance(x, (Value, ValueArray)) else x
-
-
-def _is_other_norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> bool:
-    is_vector = np.ndim(x) == 1 or isinstance(axis, int)
-    return is_vector and isinstance(ord, (int, float)) and ord not in (0, 1, 2, np.inf, -np.inf)
-
-
-def _norm(x: Any, ord: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    # NumPy's norm takes the root in place, and asks one Value for its dtype.
-    return (abs(x) ** ord).sum(axis=axis, keepdims=keepdims) ** (1 / ord)
 
 
 def _checked(x: Any) -> Any:
@@ -459,7 +448,6 @@ _VALUE = np.frompyfunc(as_value, 1, 1)
 _INNERMOST = np.frompyfunc(innermost, 1, 1)
 _DATA = np.frompyfunc(lambda x: float(innermost(x)), 1, 1)
 _GRAD = np.frompyfunc(lambda x: float(innermost(getattr(x, "grad", 0.0))), 1, 1)
-_EACH = {name: _each(name) for name in _METHODS}
 _ASKING = {  # functions about the numbers
     *(np.any, np.all, np.nonzero, np.flatnonzero, np.argwhere, np.count_nonzero),
     *(np.logical_and, np.logical_or, np.logical_xor, np.logical_not),
@@ -469,8 +457,7 @@ _WRITING = {np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_al
 # NumPy's own functions return one of the two elements: in a tie the first, even a plain number; and
 # they ask each element for a method that plain numbers do not have.
 _INSTEAD_OF = {  # the keys are names, because some are functions of SciPy
-    **{name: _each(name) for name in (*_METHODS, *_OTHERS)},
-    **{name: _each(name, operands=2) for name in (*_OF_TWO, "minimum")},
+    **{f.__name__: _each(f.__name__, None, f.__code__.co_argcount) for f in operations.values()},
     "maximum": _each("maximum", _maximum, 2),
     "expit": _each("sigmoid"),
 }

@@ -35,11 +35,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations, pairwise
-from numbers import Rational, Real
-from typing import Any, NamedTuple, SupportsFloat
+from itertools import pairwise
+from numbers import Rational
+from typing import Any, SupportsFloat
 
 from micrograd.core.arithmetic import Number, as_number
+from micrograd.core.blocks import restored, resumed
 from micrograd.core.errors import described, explained
 from micrograd.core.node import (
     Own,
@@ -51,7 +52,7 @@ from micrograd.core.node import (
     raised,
     unrecorded,
 )
-from micrograd.core.pause import is_paused, open_levels, resumed, running
+from micrograd.core.pause import is_paused, open_levels, running
 from micrograd.core.shapes import Numbers, flat, shape_of
 from micrograd.engine import Value, topological_order
 
@@ -264,33 +265,6 @@ def jacobian(
     return _of_one_kind(rows, nodes, results, known)
 
 
-class PassCounts(NamedTuple):
-    """The cost of a full Jacobian in each mode; `print` shows a table."""
-
-    inputs: int  # walks in forward mode
-    outputs: int  # walks in reverse mode
-    edges: int  # multiplications in each walk
-
-    def __str__(self) -> str:
-        lines = [f"{'mode':8}{'walks':>6}{'multiplications':>17}"]
-        for mode, walks in ("forward", self.inputs), ("reverse", self.outputs):
-            lines.append(f"{mode:8}{walks:>6}{walks * self.edges:>17}")
-        return "\n".join(lines)
-
-
-def count_passes(outputs: Value | Sequence[Value], inputs: Sequence[Value]) -> PassCounts:
-    """The cost of the Jacobian of all outputs with respect to all inputs, in each mode.
-
-    >>> x, y = Value(1.0), Value(2.0)
-    >>> passes = count_passes([x * y], [x, y])
-    >>> passes.edges
-    2
-    """
-    order = topological_order(*flat(outputs))
-    edges = sum(not v.is_constant for node in order for v in node._prev)
-    return PassCounts(len(inputs), len(flat(outputs)), edges)
-
-
 # ---- 3. Derivatives of functions at plain numbers
 
 
@@ -323,20 +297,11 @@ def gradient(f: Callable[..., SupportsFloat], xs: Iterable[Number]) -> list[Numb
 def hessian(f: Callable[..., SupportsFloat], xs: Iterable[Number]) -> list[list[Number]]:
     """The second derivatives of f(*xs): row i, column j holds d^2 f / dx_i dx_j.
 
-    Raises an ArithmeticError if they depend on the order, as those of x ** y do at x = 0, y = 1.
-
     >>> hessian(lambda x, y: x**2 * y, [3.0, 5.0])
     [[10.0, 6.0], [6.0, 0.0]]
     """
     _expect(callable(f), "hessian", "a function", f, OF_GRAPH)
-    rows = jacobian(lambda *leaves: gradient(f, leaves), xs)
-    for i, j in combinations(range(len(rows)), 2):
-        one, other = innermost(rows[i][j]), innermost(rows[j][i])
-        # NaN differs from nothing here: it comes from NaN in the arguments, or from inf - inf
-        if isinstance(one, Real) and abs(one - other) > 1e-4 * max(1, abs(other)):
-            got = f"{one:.6g} and {other:.6g} for arguments {i} and {j}, depending on the order"
-            raise ArithmeticError(f"f has no second derivatives at this point: {got}")
-    return rows
+    return jacobian(lambda *leaves: gradient(f, leaves), xs)
 
 
 def _called(f: Callable[..., Any], xs: Iterable[Number]) -> tuple[list[Value], list[Value], Any]:
@@ -435,11 +400,9 @@ def check_gradients(
     nodes, [found] = topological_order(y), jacobian(y, leaves)
 
     def numbers(i: int, x: float) -> dict[Value, float]:  # of all nodes, with x as leaf i
-        leaves[i].data = x
-        try:
+        with restored([leaves[i]]):
+            leaves[i].data = x
             return {v: v.item() for v in topological_order(f(*arguments))}
-        finally:
-            leaves[i].data = xs[i]
 
     for i, (x, by_closures) in enumerate(zip(xs, found, strict=True)):
         attempts = []

@@ -26,10 +26,11 @@ from collections.abc import Iterable
 from functools import reduce
 from typing import Any
 
+from micrograd.core.examples import fix_of
 from micrograd.core.hints import hinted
 from micrograd.core.node import as_constant, as_value, innermost
 from micrograd.core.origin import note
-from micrograd.core.shapes import Numbers, fix_of, flat, plain, shape_of
+from micrograd.core.shapes import Numbers, flat, plain, shape_of
 from micrograd.engine import Value
 from micrograd.operations import take
 

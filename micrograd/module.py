@@ -103,10 +103,10 @@ class Module:
             start = f"{prefix}." if prefix else ""
             found = _found(Value, vars(module), start, attributes=True)
             leaves = [(name, v) for name, v in found if _is_trainable(v)]
-            declares = any(isinstance(v, Parameter) for _, v in leaves)
+            declares = any(v.is_declared for _, v in leaves)
             for name, v in leaves:
                 attribute = re.split(r"\W", name[len(start) :])[0] if declares else ""
-                if not declares or isinstance(v, Parameter) or attribute in module._trains:
+                if not declares or v.is_declared or attribute in module._trains:
                     if v not in seen:
                         seen.add(v)
                         yield name, v
@@ -137,26 +137,6 @@ class Module:
         for p in self.parameters():
             p.grad = 0
 
-    def summary(self) -> str:
-        """A table of the parts of this module, with the number of parameters in each.
-
-        >>> from micrograd.nn import MLP
-        >>> print(MLP(2, [3, 1]).summary())
-        part       kind                parameters
-        layers[0]  Layer of 3 neurons           9
-        layers[1]  Layer of 1 neuron            4
-        total                                  13
-        """
-        rows = [("part", "kind", "parameters")]
-        for name, module in _found(Module, vars(self), "", attributes=True):
-            rows.append((name, module._kind(), f"{len(module.parameters()):,}"))
-        rows.append(("total", "", f"{len(self.parameters()):,}"))
-        names, kinds = (max(len(row[i]) for row in rows) for i in range(2))
-        return "\n".join(f"{name:{names}}  {kind:{kinds}}  {n:>10}" for name, kind, n in rows)
-
-    def _kind(self) -> str:
-        return repr(self) if type(self).__repr__ is not object.__repr__ else type(self).__name__
-
     def state_dict(self) -> dict[str, Number]:
         """A dict of the data of all parameters by name, frozen ones too, for saving a model."""
         return {name: p.data for name, p in self._named_leaves()}
@@ -173,29 +153,6 @@ class Module:
         data = {name: Value(innermost(number)).data for name, number in state.items()}
         for name, p in parameters.items():
             p.data = data[name]
-
-
-class Parameter(Value):
-    """A leaf that is trained, as an attribute of a Module; for an array, an array of such leaves.
-
-    >>> Parameter(2.0), Parameter([1.0, 2.0]).data
-    (Value(data=2.0, grad=0), array([1., 2.]))
-    """
-
-    __slots__ = ()
-
-    def __new__(cls, data: Numbers = 0.0, label: str = "") -> Any:
-        """A leaf with this number, or an array."""
-        if not shape_of(data):
-            return super().__new__(cls)
-        import numpy as np  # here, because single numbers do not need it
-
-        from micrograd.arrays import values
-
-        return values(np.frompyfunc(cls, 1, 1)(np.asarray(data, dtype=object)), label)
-
-    def __init__(self, data: Any = 0.0, label: str = "") -> None:
-        super().__init__(as_value(data).data, label=label)
 
 
 class PerExample(Module, Generic[Out]):
@@ -221,6 +178,8 @@ class PerExample(Module, Generic[Out]):
         axes = len(shape_of(x))
         if axes > 2:
             raise ValueError(f"expected one example or a batch (n, n_in), got {axes} axes")
+        if axes == 2 or self.gives_array:
+            from micrograd.arrays import array_of  # imports NumPy, which a Neuron does not need
         if axes == 2:
             rows = [self(row) for row in inputs_of(x)]
             if not rows and not self.n_out:
@@ -240,47 +199,12 @@ class PerExample(Module, Generic[Out]):
         return array_of(out) if self.gives_array and isinstance(out, list) else out
 
 
-class ArrayModule(PerExample[Any]):
-    """A PerExample that returns an array: `relu()`, `data` and `grad` work without a batch, too."""
-
-    gives_array = True
-
-    def __call__(self, x: Numbers, *more: object) -> ValueArray:
-        """An array of the outputs, which remembers the inputs and parameters, for drawings."""
-        from micrograd.arrays import ValueArray, values
-
-        shape_of(x)  # an error for rows of different lengths
-        inputs = x if isinstance(x, ValueArray) else values(plain(x))
-        if inputs is not x:
-            note(inputs, "numbers", plain(x))
-        out: ValueArray = super().__call__(inputs, *more)
-        if any(v._prev for v in out.flat):  # not under no_grad()
-            arrays = (array for array in vars(self).values() if isinstance(array, ValueArray))
-            note(out, "array", (self._operation(), (inputs, *arrays)))
-        return out
-
-    def _operation(self) -> str:
-        return type(self).__name__.lower()
-
-
 def inputs_of(x: object) -> Any:
     """The inputs as something that has a length; a single number becomes a tuple."""
     x = plain(x)
     if hasattr(x, "__len__"):
         return x
     return tuple(x) if isinstance(x, Iterable) else (x,)
-
-
-def array_of(values: Iterable[object], *shape: int) -> ValueArray:
-    """An array of these Values, or of those in these rows, in the given shape; by default a row."""
-    import numpy as np  # here, because a single Neuron does not need it
-
-    from micrograd.arrays import ValueArray
-
-    elements = flat(list(values))
-    array = np.empty(len(elements), dtype=object)
-    array[:] = elements
-    return array.reshape(shape or -1).view(ValueArray)
 
 
 def _note(out: object, module: Module, x: list[Value]) -> None:

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from micrograd.core.hints import hinted
-from micrograd.core.shapes import Model, Numbers, fix_of, plain, shape_of, without_nan
+from micrograd.core.node import as_value
+from micrograd.core.origin import note
+from micrograd.core.shapes import Model, Numbers, plain, shape_of
 from micrograd.engine import Value
-from micrograd.module import ArrayModule, PerExample, inputs_of
 from micrograd.module import Module as Module
-from micrograd.module import Parameter as Parameter
+from micrograd.module import PerExample, inputs_of
 
 ACTIVATIONS: dict[str, Callable[[Value], Value]] = {
     "relu": Value.relu,
@@ -88,9 +89,6 @@ class Layer(PerExample[Any]):
 
     def __repr__(self) -> str:
         return f"Layer of [{', '.join(str(neuron) for neuron in self.neurons)}]"
-
-    def _kind(self) -> str:
-        return f"Layer of {len(self.neurons)} neuron{'s' * (len(self.neurons) != 1)}"
 
 
 class MLP(PerExample[Any]):
@@ -164,6 +162,59 @@ def start_weights(neurons: Sequence[Neuron], init: str) -> None:
         bound = (6 / (n_in + n_out)) ** 0.5  # of a uniform distribution with this variance
         for w in neuron.w:
             w.data = random.uniform(-bound, bound) if init == "xavier" else random.gauss(0, spread)
+
+
+# ---- parameters, and modules whose outputs are arrays
+
+if TYPE_CHECKING:
+    from micrograd.arrays import ValueArray
+
+
+class Parameter(Value):
+    """A leaf that is trained, as an attribute of a Module; for an array, an array of such leaves.
+
+    >>> Parameter(2.0), Parameter([1.0, 2.0]).data
+    (Value(data=2.0, grad=0), array([1., 2.]))
+    """
+
+    __slots__ = ()
+    is_declared = True
+
+    def __new__(cls, data: Numbers = 0.0, label: str = "") -> Any:
+        """A leaf with this number, or an array."""
+        if not shape_of(data):
+            return super().__new__(cls)
+        import numpy as np  # here, because single numbers do not need it
+
+        from micrograd.arrays import values
+
+        return values(np.frompyfunc(cls, 1, 1)(np.asarray(data, dtype=object)), label)
+
+    def __init__(self, data: Any = 0.0, label: str = "") -> None:
+        super().__init__(as_value(data).data, label=label)
+
+
+class ArrayModule(PerExample[Any]):
+    """A PerExample that returns an array: `relu()`, `data` and `grad` work without a batch, too."""
+
+    gives_array = True
+
+    def __call__(self, x: Numbers, *more: object) -> ValueArray:
+        """An array of the outputs, which remembers the inputs and parameters, for drawings."""
+        from micrograd.arrays import ValueArray, values
+
+        shape_of(x)  # an error for rows of different lengths
+        inputs = x if isinstance(x, ValueArray) else values(plain(x))
+        if inputs is not x:
+            note(inputs, "numbers", plain(x))
+        out: ValueArray = super().__call__(inputs, *more)
+        if any(v._prev for v in out.flat):  # not under no_grad()
+            arrays = (array for array in vars(self).values() if isinstance(array, ValueArray))
+            note(out, "array", (self._operation(), (inputs, *arrays)))
+        return out
+
+    def _operation(self) -> str:
+        return type(self).__name__.lower()
 
 
 class Linear(ArrayModule):
@@ -301,11 +352,11 @@ def confusion(
     for several, label in zip(map(inputs_of, scores), map(plain, labels), strict=True):
         n = len(several)
         if shape_of(label) or label not in (range(n) if n > 1 else (0, 1, -1)):
-            classes_of_n = f"0 to {n - 1} for {n} scores" if n > 1 else "0 and 1, or -1 and 1"
-            fix = fix_of(label, "pass class indices", classes=max(n, 2))
-            raise ValueError(f"expected the labels {classes_of_n}, got {label!r}: {fix}")
+            known = f"0 to {n - 1} for {n} scores" if n > 1 else "0 and 1, or -1 and 1"
+            fix = "pass a class index for each score"
+            raise ValueError(f"expected the labels {known}, got {label!r}: {fix}")
         if not all(score <= score for score in several):  # False for NaN
-            fix = f"try a lower learning rate. If X has NaN, {without_nan('X', 2)}"
+            fix = "try a lower learning rate, or leave out rows of X with NaN"
             raise ValueError(f"expected scores, got NaN: training may have diverged; {fix}")
         largest = max(range(n), key=several.__getitem__)
         pairs.append((max(0, int(label)), largest if n > 1 else int(several[0] > threshold)))

@@ -91,19 +91,6 @@ ENGINES = {
         edited(("if not isinstance(n, (int, float)):\n            raise NotImplementedError",
                 "if not isinstance(n, int):\n            raise ValueError")), {"a ** 0.5"},
     ),
-    "negative exponents refused": (
-        edited(("if not isinstance(n, (int, float)):\n            raise NotImplementedError",
-                "if not isinstance(n, (int, float)) or n < 0:\n            raise Exception"),
-               ("return self * other**-1", "return self._over(other)"),
-               ("return self**-1 * other", "return Value(other)._over(self)"))
-        + "\n    def _over(self, other):\n        " + WRAP + "\n"
-        "        out = Value(self.data / other.data, (self, other), '/')\n\n"
-        "        def _backward():\n"
-        "            self.grad += out.grad / other.data\n"
-        "            other.grad -= self.data / other.data**2 * out.grad\n\n"
-        "        out._backward = _backward\n        return out\n",
-        {"a ** -1"},
-    ),
     "plain numbers refused": (
         edited((WRAP, "if not isinstance(other, Value):\n            raise Exception('no')"),
                ("self * -1", "self * Value(-1)")),
@@ -121,10 +108,6 @@ ENGINES = {
     "NumPy numbers refused": (
         edited((WRAP, "other = Value(other) if isinstance(other, (int, float)) else other")),
         {"NumPy"},
-    ),
-    "operands in an array": (
-        edited(("tuple(_children)", "np.array(_children, dtype=object)"),
-               ("import math", "import math\nimport numpy as np")), (),
     ),
     "no __radd__": (edited(("    def __radd__", "    def radd")),
                     {"2.0 + a", "sum([a, b])"}),
@@ -169,14 +152,6 @@ ENGINES = {
         edited((WRAP, "if not isinstance(other, Value):\n            raise ValueError('no')"),
                ("self * -1", "self * Value(-1)")),
         BESIDE_NUMBERS | {"a - 2.0", "a / 2.0", "2.0 - a", "2.0 / a", "NumPy"},
-    ),
-    "no truth, no text, no length": (
-        RIGHT + "\n    def __bool__(self):\n        raise TypeError('no truth')\n"
-        "\n    def __str__(self):\n        raise ValueError('no text')\n"
-        "\n    def __len__(self):\n        raise TypeError('no length')\n", (),
-    ),
-    "attributes for everything": (
-        RIGHT + "\n    def __getattr__(self, name):\n        return 1.0\n", (),
     ),
     "a += of its own": (
         RIGHT + "\n    def __iadd__(self, other):\n        return self + other\n", (),

@@ -134,13 +134,11 @@ def test_draw_writes_what_the_ending_says(tmp_path, capsys, ending, beginning):
     ("options", "message"),
     [
         (["-o", "x.html", "--edges", "derivatives"], "--edges works only for pictures"),
-        (["-o", "x.mmd", "--edges", "local"], "--edges works only for pictures"),
         (["-o", "x"], "x: expected one of the endings .svg .png .pdf .html .mmd"),
         (["-o", "x.docx"], "docx"),
         (["-o", "nowhere/x.svg"], "No such file or directory"),
         (["-o", "x.svg", "--edges", "nonsense"], "'nonsense' is not one of"),
         (["y"], "expected 'new_name = expression'"),
-        (["y=a"], "a has no value"),
         (["x=4"], "expected 'new_name = expression'"),
     ],
 )
@@ -219,16 +217,12 @@ DERIVED = b"value 6\n\\u03bb = 3, gradient 2\ncentral differences agree\n"
 @pytest.mark.parametrize(
     ("command", "code", "out"),
     [
-        ("derive - <&-", 2, b""),
-        ("derive x*x x=3 >&-", 0, b""),
-        ("draw x*x x=3 -o - >&-", 0, b""),
-        ("derive x*y x=3 2>&-", 2, b""),
         ("derive 2*λ λ=3", 0, DERIVED),  # to a pipe that lacks this letter
         ("derive x*x x=3", 141, None),  # to a reader that has enough
         ("grade --help", 141, None),
     ],
 )
-def test_streams_that_are_closed_or_lack_a_letter(command, code, out):
+def test_a_pipe_may_lack_a_letter_or_end_early(command, code, out):
     reader, writer = os.pipe()
     os.close(reader)
     settings = {"PYTHONUTF8": "1", "PYTHONIOENCODING": "cp1252", "PYTHONUNBUFFERED": ""}
@@ -239,9 +233,7 @@ def test_streams_that_are_closed_or_lack_a_letter(command, code, out):
     )  # fmt: skip
     os.close(writer)
     assert (process.returncode, process.stdout) == (code, out)
-    lines = process.stderr.splitlines()
-    assert not lines or (code == 2 and lines[0].startswith(b"micrograd: "))
-    assert len(lines) <= 1
+    assert process.stderr == b""
 
 
 @pytest.mark.parametrize(

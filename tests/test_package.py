@@ -111,47 +111,16 @@ def test_the_facade_names_everything_it_promises_and_no_module():
         _ = micrograd.nonsense
 
 
-@pytest.mark.parametrize(
-    ("module", "names"),
-    [
-        ("datasets", "blobs circles moons spirals"),
-        ("losses", "binary_cross_entropy binary_cross_entropy_with_logits cross_entropy hinge"),
-        ("optim", "clip_grad_norm Optimizer cosine"),
-        ("nn", "ReLU Tanh Sigmoid Activation accuracy Parameter"),
-        ("plot", "animate decision_boundary learning_curves loss_curve"),
-    ],
-)
-def test_a_name_that_is_elsewhere_is_told_with_its_module(module, names):
-    for name in names.split():
-        assert hasattr(importlib.import_module(f"micrograd.{module}"), name)
-        assert not hasattr(micrograd, name)
-        with pytest.raises(AttributeError, match=rf"'{name}': import it from micrograd\.{module}"):
-            getattr(micrograd, name)
-        with pytest.raises(ImportError, match=rf"'{name}': import it from micrograd\.{module}"):
-            exec(f"from micrograd import {name}")
+HINTED = {"": "", "nn": "MSELoss Dropout functional", "losses": "mse", "optim": "clip_grad_norm_"}
 
 
-@pytest.mark.parametrize(
-    ("module", "names", "instead"),
-    [
-        ("", "tensor Tensor Vector Matrix array zeros", "values("),
-        ("", "grad", "gradient("),
-        ("", "manual_seed", "random.seed("),
-        ("", "tanh relu", "the method of a Value or an array: x."),
-        ("nn", "MSELoss", "micrograd.losses.squared_error("),
-        ("nn", "CrossEntropyLoss NLLLoss", "micrograd.losses.cross_entropy("),
-        ("nn", "functional", "a method, as in x.relu(), and the functions of micrograd.losses"),
-        ("nn", "Dropout BatchNorm1d Conv2d", "a class with a method forward"),
-        ("losses", "mse mse_loss MSELoss", "micrograd.losses.squared_error("),
-        ("optim", "clip_grad_norm_", "micrograd.optim.clip_grad_norm("),
-    ],
-)
-def test_a_name_of_another_package_is_told_with_the_name_here(module, names, instead):
+@pytest.mark.parametrize("module", HINTED)
+def test_a_name_that_is_elsewhere_or_of_another_package_is_told_with_the_one_here(module):
+    names = HINTED[module].split() or [name for some in HINTS for name in some.split()]
     module = f"micrograd.{module}".rstrip(".")
-    for name in names.split():
-        told = (
-            rf"'{module}' has no attribute '{name}': (use|set|write|write it:) {re.escape(instead)}"
-        )
+    for name in names:
+        [hint] = (hint for some, hint in HINTS.items() if name in some.split())
+        told = re.escape(f"module '{module}' has no attribute '{name}': {hint.format(name)}")
         with pytest.raises(AttributeError, match=told):
             operator.attrgetter(f"{module}.{name}".removeprefix("micrograd."))(micrograd)
         with pytest.raises(ImportError, match=told):
@@ -159,9 +128,12 @@ def test_a_name_of_another_package_is_told_with_the_name_here(module, names, ins
 
 
 def test_what_hints_name_is_there():
-    named = re.findall(r"\bmicrograd\.([\w.]*\w)|\buse (\w+)\(", " ".join(HINTS.values()))
-    for name in map("".join, named):
-        assert operator.attrgetter(name)(micrograd)
+    for names, hint in HINTS.items():
+        for name in map("".join, re.findall(r"\bmicrograd\.([\w.]*\w)|\buse (\w+)\(", hint)):
+            assert operator.attrgetter(name)(micrograd)
+        if hint.startswith("import it from micrograd."):
+            module = importlib.import_module(hint.removeprefix("import it from "))
+            assert all(hasattr(module, name) for name in names.split())
 
 
 def test_an_unknown_name_is_told_as_usual():

@@ -59,14 +59,6 @@ FILES = {
         edited(body("        self.grad = 1.0\n        while True:\n            pass\n")),
         "time", "backward: of a single node",
     ),
-    "a queue from which nothing is taken": (
-        edited(body("        self.grad = 1.0\n        queue = [self]\n"
-                    "        while queue:\n"
-                    "            node = queue[0]\n"
-                    "            node._backward()\n"
-                    "            queue.extend(node._prev)\n")),
-        "time", "backward: of a single node",
-    ),
     "a loop while loading": (
         "class Value:\n    while True:\n        pass\n", "time", "file: loads",
     ),
@@ -80,10 +72,6 @@ FILES = {
         "crash", "a.tanh(): value",
     ),
     "input while loading": ("Value = input()\n", "load", "file: loads"),
-    "os._exit in the class": (
-        RIGHT.replace("class Value:\n", "class Value:\n    import os\n    os._exit(0)\n"),
-        "crash", "file: loads",
-    ),
     "our engine": ("from micrograd import Value\n", "ours", "file: loads"),
     "a syntax error": ("class Value\n    pass\n", "syntax", "file: loads"),
     "no class called Value": ("class Tensor:\n    pass\n", "name", "file: loads"),

@@ -21,7 +21,8 @@ import numpy.typing as npt
 from micrograd.arrays import ValueArray, values
 from micrograd.core import arithmetic
 from micrograd.core.arithmetic import where
-from micrograd.core.shapes import Numbers, fix_of
+from micrograd.core.examples import fix_of
+from micrograd.core.shapes import Numbers
 from micrograd.core.tracing import Condition
 from micrograd.engine import Value
 

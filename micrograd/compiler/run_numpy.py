@@ -32,7 +32,7 @@ import numpy.typing as npt
 
 from micrograd.compiler.fuse import SCATTERS
 from micrograd.compiler.schedule import Block, Group, Loop, Memories, Schedule, Slots
-from micrograd.core.shapes import fix_of
+from micrograd.core.examples import fix_of
 
 Array = npt.NDArray[Any]
 Step = Callable[[], Any]

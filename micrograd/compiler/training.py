@@ -20,8 +20,10 @@ from operator import index
 from typing import Any
 
 from micrograd.core.arithmetic import Number
-from micrograd.core.pause import restored, watchers
-from micrograd.core.shapes import Numbers, check_no_nan, fix_of, plain, shape_of
+from micrograd.core.blocks import restored
+from micrograd.core.examples import check_no_nan, fix_of
+from micrograd.core.pause import watchers
+from micrograd.core.shapes import Numbers, plain, shape_of
 from micrograd.engine import Value, topological_order
 from micrograd.module import Module
 from micrograd.optim import Optimizer

@@ -1,11 +1,16 @@
-"""Examples as they come from a user, checked: inputs with a class each, or a number to predict."""
+"""Examples as they come from a user, checked: inputs with a class each, or a number to predict.
+
+At the end, what messages say about labels and numbers that a loss or a picture cannot take.
+"""
 
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Sequence
+from typing import Any
 
-from micrograd.core.shapes import Numbers, fix_of, flat, plain, shape_of, without_nan
+from micrograd.core.shapes import Numbers, flat, plain, shape_of
 
 MOST_CLASSES = 8  # that a reader can tell apart in the plane
 MOST_NAMES = 100  # that a table has room for
@@ -88,3 +93,34 @@ def regression(X: Numbers, y: Numbers | None) -> list[list[float]]:
     if not all(map(math.isfinite, flat(found))):
         raise ValueError("regression expects finite numbers, got NaN or infinity: leave them out")
     return found
+
+
+# ---- The fix in a message
+
+
+def fix_of(label: object, otherwise: str, classes: float = math.inf) -> str:
+    """The end of a message about a label: the line that mends the data, or the fix for a number.
+
+    `classes` is the number of classes; labels that count from 1 exceed it by one.
+    """
+    if isinstance(label, str):
+        return "write names = sorted(set(y)); y = [names.index(label) for label in y]"
+    if shape := shape_of(label):
+        return "for y of shape (n, 1), pass y.ravel()" if shape[-1] == 1 else otherwise
+    if label != label:
+        return without_nan("y")
+    if isinstance(label, numbers.Real) and float(label) >= classes:
+        return f"{otherwise}; if your labels count from 1, pass y - 1"
+    return otherwise
+
+
+def without_nan(name: str, axes: int = 1) -> str:
+    """The line that leaves out the examples with NaN in X or y, for messages."""
+    kept = f"np.isfinite({name})" + ".all(axis=1)" * (axes > 1)
+    return f"leave these examples out: keep = {kept}; X, y = X[keep], y[keep]"
+
+
+def check_no_nan(name: str, x: Any) -> None:
+    """Raises a ValueError if a number in x is NaN: the loss and its gradients would be NaN, too."""
+    if (x != x).any() if hasattr(x, "any") else any(number != number for number in flat(x)):
+        raise ValueError(f"{name} has NaN: {without_nan(name, len(shape_of(x)))}")

@@ -19,20 +19,13 @@ FilePath: TypeAlias = str | os.PathLike[str]
 def write_whole(path: FilePath, data: bytes) -> None:
     """Writes a file completely or not at all: an old file stays until the new one is complete.
 
-    The new file has the owner and the mode of the old one. What cannot be replaced is written to:
-    a device, a pipe, standard output, or a file in a folder that takes no new files.
+    The new file has the mode of the old one. What is not a file, such as a pipe, is written to.
     """
-    # Opened again, a file that is standard output would be written from its beginning.
-    target = os.path.realpath(path)
-    stream = next((n for n in (1, 2) if target == os.path.realpath(f"/dev/fd/{n}")), None)
     try:
-        if stream is None and (os.path.isfile(path) or not os.path.exists(path)):
-            with suppress(PermissionError):  # of the folder: the file itself may be writable
-                return _replace(target, data)
-        if sys.stdout:  # not closed
-            sys.stdout.flush()
-        with open(path if stream is None else os.dup(stream), "wb") as file:
-            file.write(data)
+        if os.path.isfile(path) or not os.path.exists(path):
+            _replace(os.path.realpath(path), data)
+        else:
+            Path(path).write_bytes(data)
     except OSError as error:
         reason = f"nothing was written ({error.strerror or error})"
         raise OSError(error.errno, reason, os.fspath(path)) from None
@@ -43,10 +36,7 @@ def _replace(target: str, data: bytes) -> None:
     try:
         part.touch()
         if os.path.exists(target):
-            old = os.stat(target)
-            if os.name == "posix":
-                os.chown(part, old.st_uid, old.st_gid)
-            part.chmod(stat.S_IMODE(old.st_mode))
+            part.chmod(stat.S_IMODE(os.stat(target).st_mode))
         part.write_bytes(data)
         os.replace(part, target)
     finally:

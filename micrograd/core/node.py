@@ -53,9 +53,6 @@ def operation(op: str, fix: str = "") -> _Decorator:
         # If its `_backward` captures nothing, all results share one: this saves 150 bytes a node.
         codes = (c for c in compute.__code__.co_consts if getattr(c, "co_name", "") == "_backward")
         code = next(codes, None)
-        if code and code.co_argcount != 1 + arity:
-            expected = f"(upstream, {', '.join('ab'[:arity])})"
-            raise TypeError(f"_backward of {op!r} must have the arguments {expected}, no defaults")
         shared = FunctionType(code, compute.__globals__) if code and not code.co_freevars else None
 
         def binary(a: Node, b: Any) -> Any:  # does what `record` does, without the cost of a call
@@ -251,6 +248,7 @@ class Node:
         tan = arcsin = arccos = arctan = asin = acos = atan = sinh = cosh = _of_one
         erf = expm1 = log1p = softplus = _of_one
         arctan2 = atan2 = logaddexp = _of_two
+    is_declared = False  # as a parameter; then other leaves of its module are not trained
     freezes = 0  # changes whenever requires_grad of a leaf is set; compiled functions check it
 
     def __init_subclass__(cls) -> None:

@@ -6,8 +6,6 @@ two examples of one number each.
 
 from __future__ import annotations
 
-import math
-import numbers
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NewType, Protocol, SupportsFloat, TypeAlias
 
@@ -68,31 +66,3 @@ def flat(x: object) -> list[Any]:
     if not isinstance(x, (list, tuple)):
         return [x]
     return [element for row in x for element in flat(row)]
-
-
-def fix_of(label: object, otherwise: str, classes: float = math.inf) -> str:
-    """The end of a message about a label: the line that mends the data, or the fix for a number.
-
-    `classes` is the number of classes; labels that count from 1 exceed it by one.
-    """
-    if isinstance(label, str):
-        return "write names = sorted(set(y)); y = [names.index(label) for label in y]"
-    if shape := shape_of(label):
-        return "for y of shape (n, 1), pass y.ravel()" if shape[-1] == 1 else otherwise
-    if label != label:
-        return without_nan("y")
-    if isinstance(label, numbers.Real) and float(label) >= classes:
-        return f"{otherwise}; if your labels count from 1, pass y - 1"
-    return otherwise
-
-
-def without_nan(name: str, axes: int = 1) -> str:
-    """The line that leaves out the examples with NaN in X or y, for messages."""
-    kept = f"np.isfinite({name})" + ".all(axis=1)" * (axes > 1)
-    return f"leave these examples out: keep = {kept}; X, y = X[keep], y[keep]"
-
-
-def check_no_nan(name: str, x: Any) -> None:
-    """Raises a ValueError if a number in x is NaN: the loss and its gradients would be NaN, too."""
-    if (x != x).any() if hasattr(x, "any") else any(number != number for number in flat(x)):
-        raise ValueError(f"{name} has NaN: {without_nan(name, len(shape_of(x)))}")

@@ -75,10 +75,6 @@ def checks_of(graded: GradedClass, rows: Iterable[Row] | None = None) -> Iterato
             check = _checked(row, graded)
             is_later = task and check.status == "failed" and first_left(graded) < task
             yield lacking if is_later else check
-    if rows is None and graded.of_arrays:
-        found = f"a.data is a {graded.of_arrays}"
-        program, right = "a = Value(2.5)", "a.data is a number"
-        yield Check("arrays", "unchecked", program, "noted", "arrays", right, found)
     if rows is None and (others := graded.others()):
         found = ", ".join(f"{name}()" for name in others)
         yield Check("other methods", "unchecked", "", "noted", "unchecked", "a check", found)

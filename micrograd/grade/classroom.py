@@ -1,4 +1,4 @@
-"""A class of students: whose file is whose, two graded at a time, and reports that are kept.
+"""A class of students: whose file is whose, and two graded at a time.
 
 Each file runs in a process of its own with limits of time and memory (`process.py`), so an endless
 loop takes one of the two places for a while and delays nothing else. All results so far are written
@@ -8,13 +8,11 @@ after each file: Ctrl-C loses none of them.
 from __future__ import annotations
 
 import csv
-import hashlib
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,7 @@ from micrograd.core.files import write_whole
 from micrograd.grade.gradebooks import csv_text
 from micrograd.grade.graded_class import printable
 from micrograd.grade.process import ENDINGS, files_of, grade_file, is_seen
-from micrograd.grade.programs import ROWS, Check
+from micrograd.grade.programs import Check
 from micrograd.grade.report import Report, class_page, student_page
 from micrograd.texts import said
 
@@ -108,8 +106,6 @@ def grade_class(
     folder: str | None = None,
     hints: int = 3,
     roster: Sequence[dict[str, str]] = (),
-    anonymous: bool = False,
-    keep: str | None = None,
     **settings: Any,
 ) -> Iterator[list[Report]]:
     """All reports so far, after each file; they are also written as a CSV file and as pages.
@@ -123,29 +119,16 @@ def grade_class(
         folder: where to write the pages, if anywhere.
         hints: how much a page gives away, 0 to 3.
         roster: all students, as from `read_roster`; those without a file get a report, too.
-        anonymous: whether numbers replace the names of students and files.
-        keep: a file with the reports of earlier runs: only changed files are graded again.
         settings: for `grade_file`.
     """
     names, found = dict(files), dict[Path, Report]()
-    if anonymous:
-        by_content = sorted(files, key=_content)  # so that the order of the numbers tells nothing
-        names = {
-            file: said("report", "student.n", n=f"{i:02}") for i, file in enumerate(by_content, 1)
-        }
     rows = {file: _row_of(student, roster) for file, student in files.items()}
-    keys = {file: _key(file, settings) for file in files} if keep else {}
-    kept = json.loads(Path(keep).read_text()) if keep and os.path.exists(keep) else {}
-    old = {}
-    for file in (file for file, key in keys.items() if key in kept):
-        record = kept[keys[file]]
-        checks = tuple(Check(**check) for check in record["checks"])
-        old[file] = Report(record["name"], checks, record["seconds"])
-    for row in roster if not anonymous else ():
+    without = {}
+    for row in roster:
         if row not in rows.values():
             absent = Path(next(filter(None, row.values()), "?"))
             rows[absent], names[absent] = row, str(absent)
-            old[absent] = _not_loaded(absent, said("report", "absent"))
+            without[absent] = _not_loaded(absent, said("report", "absent"))
     places = {file: i for i, file in enumerate(names, 1)}
 
     def written(name: str, page: str) -> None:
@@ -161,15 +144,10 @@ def grade_class(
         return reports
 
     so_far()
-    for file, report in chain(old.items(), graded((x for x in files if x not in old), settings)):
-        # A file that took too long may be quicker another time.
-        if keep and file in keys and all(x.mistake != "time" for x in report.checks):
-            kept[keys[file]] = asdict(report)
-            write_whole(keep, json.dumps(kept).encode())
+    for file, report in chain(without.items(), graded(files, settings)):
         plain = re.sub(r"\W+", "-", names[file])[:LONGEST_NAME]
         page = f"{places[file]:02}-{plain}.html"
-        report = replace(report, student=names[file], page=page, row=rows[file])
-        found[file] = _without_name(report, file) if anonymous else report
+        found[file] = replace(report, student=names[file], page=page, row=rows[file])
         if folder is not None:
             written(page, student_page(found[file], table, hints))
         yield so_far()
@@ -179,33 +157,3 @@ def _not_loaded(file: Path, reason: str) -> Report:
     expected, found = said("report", "absent.expected"), printable(reason)
     loading = Check("file", "loads", "", "failed", "load", expected, found)
     return Report(printable(str(file)), (loading,))
-
-
-def _without_name(report: Report, file: Path) -> Report:
-    """The report without the name of the file, which texts of errors have, too."""
-    checks = (
-        replace(x, **{text: getattr(x, text).replace(file.name, said("report", "file")) for text in
-                      ("found", "place")}) for x in report.checks
-    )  # fmt: skip
-    return replace(report, name="", checks=tuple(checks))
-
-
-# ---- 3. Reports that are kept: a JSON object, keyed by what the files contained
-
-
-def _key(file: Path, settings: Mapping[str, Any]) -> str:
-    """What a report depends on: rules, settings, the file, files beside it that it names."""
-    text = _content(file).decode(errors="replace")
-    beside = (
-        x for x in sorted(file.parent.glob("*.py")) if re.search(rf"\b{re.escape(x.stem)}\b", text)
-    )
-    state = ROWS, settings, str(file), [*map(_content, (file, *beside))]
-    return hashlib.sha256(repr(state).encode()).hexdigest()
-
-
-def _content(file: Path) -> bytes:
-    """The content of a file, nothing if it cannot be read."""
-    try:
-        return file.read_bytes()
-    except OSError:
-        return b""

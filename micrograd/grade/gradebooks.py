@@ -3,17 +3,16 @@
 Each format is tested against what its maker documents:
 
     gradescope    results.json, https://gradescope-autograders.readthedocs.io/en/latest/specs/
-    classroom50   result.json, schemas/result-v1.schema.json in foundation50/classroom50
     canvas        the CSV file that a Canvas gradebook exports and imports
-    moodle        the CSV file of Moodle's grade import, https://docs.moodle.org/en/Grade_import
+
+Moodle's grade import takes the CSV file of all results: with a list of students, it has the list's
+columns, too, such as the address by which Moodle knows a student.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from micrograd.grade.points import charged, csv_of, earned, meaning, shown
@@ -23,11 +22,6 @@ from micrograd.texts import said
 Points = Mapping[str, float]
 Reports = Sequence[Report]
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
-CLASSROOM50 = {  # what its runner tells, by the names in result.json
-    "classroom": "CLASSROOM", "assignment": "ASSIGNMENT", "assignment_type": "ASSIGNMENT_TYPE",
-    "owner": "OWNER", "submission": "SUBMISSION_TAG", "commit": "COMMIT_URL",
-    "release": "RELEASE_URL", "review": "REVIEW_URL",
-}  # fmt: skip
 
 
 def written(
@@ -40,39 +34,37 @@ def written(
     """The reports on students in a format.
 
     Args:
-        form: 'json', 'gradescope', 'classroom50', 'canvas' or 'moodle'.
+        form: 'json', 'gradescope' or 'canvas'.
         reports: one of each student.
         table: the points, as from `read_points`.
         hints: how much texts for students give away, 0 to 3.
         assignment: the title of the column in a gradebook.
 
     Raises:
-        ValueError: the format is that of a single student, and there are several; or a variable of
-            its environment is missing.
+        ValueError: the format is that of a single student, and there are several.
     """
-    if form in ("canvas", "moodle"):
-        rows = (_canvas if form == "canvas" else _moodle)(reports, table, assignment)
-        return csv_of(rows).rstrip("\n")
+    if form == "canvas":
+        return csv_of(_canvas(reports, table, assignment)).rstrip("\n")
     if form == "json":
         return json.dumps({"students": [x.to_dict(table) for x in reports]}, indent=2)
     if len(reports) > 1:
         raise ValueError(f"--format {form} expects one file, got {len(reports)}: it is a student's")
-    record = _gradescope if form == "gradescope" else _classroom50
-    return json.dumps(record(reports[0], table, hints), indent=2)
-
-
-# ---- 1. Tables: a row for each student, keyed by column
+    return json.dumps(_gradescope(reports[0], table, hints), indent=2)
 
 
 def csv_text(reports: Reports, table: Points) -> str:
     """The reports as CSV: a row for each student, with the first mistake and the points.
 
+    Before these are the columns of the list of students, if there is one.
+
     >>> print(csv_text([Report("a.py", (), student="=1+1")], {"value": 20}).splitlines()[1])
     '=1+1,0,20,no mistake,,0,0.0,,,,a.py,0
     """
     rows, most = [], shown(sum(table.values()))
+    listed = dict.fromkeys((name for x in reports for name in x.row), "")
     for x in reports:
         row = {
+            **listed, **x.row,
             "student": x.student, "points": shown(x.points(table)), "of": most,
             "verdict": x.outcome, "rule": x.first.mistake, "mistakes": f"{len(x.mistakes)}",
             "seconds": f"{x.seconds:.1f}", "program": x.first.program,
@@ -94,17 +86,6 @@ def _canvas(reports: Reports, table: Points, assignment: str) -> list[dict[str, 
     return rows
 
 
-def _moodle(reports: Reports, table: Points, assignment: str) -> list[dict[str, str]]:
-    columns = [*next((x.row for x in reports if x.row), {"ID number": ""})]
-    rows = []
-    for x in reports:
-        row = x.row or {**dict.fromkeys(columns, ""), columns[0]: x.student}
-        feedback = " ".join([*x.rules, x.reason]).strip() or said("report", "right")
-        found = {"Real": shown(x.points(table)), "Feedback": feedback}
-        rows.append({**row, **{f"{assignment} ({name})": text for name, text in found.items()}})
-    return rows
-
-
 def summary(reports: Reports, table: Points) -> str:
     """The reports as a table for a terminal."""
     rows = [tuple(said("report", x) for x in ("student", "points", "verdict", "rule"))]
@@ -113,9 +94,6 @@ def summary(reports: Reports, table: Points) -> str:
         rows.append((x.student, shown(x.points(table)), x.outcome, rule))
     width = max(len(row[0]) for row in rows)
     return "\n".join(f"{a:{width}}  {b:>6}  {c:10}  {d}".rstrip() for a, b, c, d in rows)
-
-
-# ---- 2. Records
 
 
 def _gradescope(report: Report, table: Points, hints: int) -> dict[str, Any]:
@@ -131,22 +109,4 @@ def _gradescope(report: Report, table: Points, hints: int) -> dict[str, Any]:
              "output": "\n\n".join(told[rule])}
             for rule, most in table.items()
         ],
-    }  # fmt: skip
-
-
-def _classroom50(report: Report, table: Points, hints: int) -> dict[str, Any]:
-    known = {"ASSIGNMENT_TYPE": "individual", "OWNER": os.environ.get("USERNAME"),
-             "REVIEW_URL": os.environ.get("COMMIT_URL"), **os.environ}  # fmt: skip
-    if lacking := [name for name in CLASSROOM50.values() if not known.get(name)]:
-        what = f"{lacking[0]} in its environment, as in its runner"
-        raise ValueError(f"--format classroom50 expects {what}")
-    found, tests = earned(report.checks, table), list[dict[str, Any]]()
-    for rule, most in table.items():  # whole points, as its schema wants
-        tests.append({"test-name": meaning(rule), "passed": found[rule] == most,
-                      "score": round(found[rule]), "max-score": round(most)})  # fmt: skip
-    return {
-        "schema": "classroom50/result/v1", "tests": tests,
-        **{name: known[variable] for name, variable in CLASSROOM50.items()},
-        "datetime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "score": sum(x["score"] for x in tests), "max-score": sum(x["max-score"] for x in tests),
     }  # fmt: skip

@@ -101,7 +101,6 @@ class GradedClass:
         kind: the class itself.
         made: makes an instance from a number.
         title: its name.
-        of_arrays: the type of its data if that is an array, else ''.
         names: what programs can use besides it, by name.
         walk: the name of the method that computes all gradients.
         starts_with_none: whether a gradient is None until there is one.
@@ -118,19 +117,17 @@ class GradedClass:
         self.kind, self.title = kind, printable(str(kind.__name__))
         self.made: Callable[[Any], Any] = kind
         self.names, self.added = dict[str, Any](), list[tuple[type, str]]()
-        self.walk, self.starts_with_none, self.of_arrays = "backward", False, ""
+        self.walk, self.starts_with_none = "backward", False
         with suppress(*caught):
             if "requires_grad" in inspect.signature(kind).parameters:
                 self.made = partial(kind, requires_grad=True)  # as PyTorch keeps gradients
-            one = self._one()
+            one = self.made(2.5)
             for name, others in ALIASES.items():
                 own = next((x for x in others if hasattr(one, x)), "")
                 if own and not hasattr(one, name):
                     change = partial(lambda own, v, x: setattr(v, own, x), own)
                     self.give(kind, name, property(attrgetter(own), change))
             self.walk = next(self._walks(), self.walk)
-            if hasattr(one.data, "shape") and not isinstance(one.data, numbers.Real):
-                self.of_arrays = type(one.data).__name__
             self.starts_with_none = one.grad is None and self._reaches(self.walk)
         self.is_started = self.has_tasks(kind)
 
@@ -139,18 +136,6 @@ class GradedClass:
         codes = (getattr(x, "__code__", None) for x in (thing, getattr(thing, "__init__", None)))
         lines = (line for code in codes if code for line in linecache.getlines(code.co_filename))
         return any(line.lstrip().startswith("# Task ") for line in lines)
-
-    def _one(self) -> Any:
-        # An instance; a class that takes nothing but arrays gets one with a single number.
-        made, numpy = self.made, sys.modules.get("numpy")
-        try:
-            return made(2.5)
-        except tuple(caught):
-            if numpy is None:
-                raise
-            one = made(numpy.array(2.5))
-            self.made = lambda x: made(numpy.array(x))
-            return one
 
     def _walks(self) -> Iterator[str]:
         # `backward`; if there is none, methods without arguments that reach an operand.

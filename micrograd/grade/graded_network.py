@@ -187,32 +187,15 @@ class GradedNetwork(GradedClass):
     @cached_property
     def ours(self) -> GradedNetwork:
         """Our own classes with the same activations."""
-        return ours_with(*self.activations)
-
-
-def ours_with(neuron: str, layer: str, inner: str, outer: str) -> GradedNetwork:
-    """Our own classes with these activations: of Neuron, of Layer, and of MLP's layers."""
-    net = GradedNetwork(Value, ())
-    net.names |= {
-        "Neuron": partial(nn.Neuron, activation=neuron),
-        "Layer": partial(nn.Layer, activation=layer),
-        "MLP": partial(nn.MLP, activation=inner, output=outer),
-        "loss": lambda ys, targets: sum((y - t) ** 2 for y, t in zip(ys, targets, strict=True)),
-    }
-    return net
-
-
-def ours_in(check: Check) -> dict[str, Any]:
-    """What the program of a check makes with the classes of ours that give the numbers expected.
-
-    Nothing if there are none, as for names of classes that are the learner's own.
-    """
-    for inner, outer in product(nn.ACTIVATIONS, repeat=2):
-        net = ours_with(inner, inner, inner, outer)
-        with suppress(BrokenRule):
-            if _told(net.results(check.program)) == check.expected:
-                return net.run(check.program)
-    return {}
+        neuron, layer, inner, outer = self.activations
+        net = GradedNetwork(Value, ())
+        net.names |= {
+            "Neuron": partial(nn.Neuron, activation=neuron),
+            "Layer": partial(nn.Layer, activation=layer),
+            "MLP": partial(nn.MLP, activation=inner, output=outer),
+            "loss": lambda ys, goals: sum((y - t) ** 2 for y, t in zip(ys, goals, strict=True)),
+        }
+        return net
 
 
 def results_of(program: str) -> list[str]:

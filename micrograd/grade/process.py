@@ -53,10 +53,6 @@ SETTINGS = ("sys.setrecursionlimit(", "sys.path.")  # calls that the class may n
 ENDINGS = (".py", ".ipynb")
 COMMAND = re.compile(r"([ \t]*)([%!?].*|.*\?+\s*|\w+ *= *[%!].*)$")  # of IPython
 HIDDEN = {"__pycache__", "node_modules", "site-packages"}
-# What Python 3.12 brought: type statements, brackets after names, quotes in f-strings, override.
-NEWER = re.compile(
-    r"\btype \w+(\[.*\])? =|\b(def|class) \w+\[\w+|f-string|'override' from 'typing'"
-)
 MEGABYTES = 2048  # limit on the memory of the process
 FILE_MEGABYTES = 256  # limit for each file it writes: a log in an endless loop would fill the disk
 # The child runs the same package as this process, wherever it is; the graded file does not see it.
@@ -164,7 +160,6 @@ def main(file: str, class_name: str, network: str, seconds: str) -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
-    process = os.getpid()
     caught.append(BaseException)
     with suppress(ImportError):  # Windows has no such module
         import resource as r
@@ -177,8 +172,6 @@ def main(file: str, class_name: str, network: str, seconds: str) -> None:
                 r.setrlimit(kind, (limit, r.getrlimit(kind)[1]))
     sys.argv[:] = [file]
     for found in _found(Path(file), class_name, bool(network)):
-        if os.getpid() != process:  # the file forked: one of the two reports
-            break
         results.write(json.dumps(asdict(found)).encode() + b"\n")
     os._exit(0)  # at once, even if the file started threads
 
@@ -199,11 +192,6 @@ def _found(file: Path, class_name: str, network: bool) -> Iterator[Check]:
         mistake = next((kinds[kind] for kind in kinds if isinstance(error, kind)), "load")
         raised = RaisedError(error)
         found, place = raised.text, raised.place * (mistake != "syntax")  # its text names the line
-        if sys.version_info < (3, 12) and (
-            new := NEWER.search(f"{error} {getattr(error, 'text', '')}")
-        ):
-            found += f": {new[0].strip()} may need Python 3.12, and this is {sys.version_info[0]}."
-            found += f"{sys.version_info[1]}"
         if isinstance(error, BrokenRule):
             mistake, _, found, place = *error.args, ""
         what = NETWORK_CLASSES if network else f"a class {class_name}"
@@ -264,16 +252,15 @@ def _defined(path: Path, name: str, also: Collection[str] = ()) -> tuple[type, s
     Raises:
         BrokenRule: the class is missing.
     """
-    written: list[str] = []  # files that the notebook writes
     if path.suffix == ".ipynb":
-        statements = [*_cells(path, [name, *also], written)]
+        statements = [*_cells(path, [name, *also])]
     else:
         statements = [(str(path), x) for x in _parsed(_text(path), str(path))]
     classes = dict.fromkeys(node.name for _, node in statements if isinstance(node, ast.ClassDef))
     kinds = ast.ClassDef, ast.FunctionDef, ast.ImportFrom
     defined = {x for _, node in statements if isinstance(node, kinds) for x in _names(node)[0]}
     needed = [node for _, node in needed_for({name, *classes.keys() & {*also}}, statements)]
-    with _module(path, written) as loaded:
+    with _module(path) as loaded:
         module, places = vars(loaded), dict[type, str]()
         for file, node in needed_for({name, *(defined & {*also})}, statements):
             # Annotations may name the class inside it; Python 3.14 evaluates them later, too.
@@ -298,8 +285,8 @@ def _defined(path: Path, name: str, also: Collection[str] = ()) -> tuple[type, s
 
 
 @contextmanager
-def _module(path: Path, written: Sequence[str]) -> Iterator[ModuleType]:
-    """A new module for a file, as part of its package; a file that it writes is the same module.
+def _module(path: Path) -> Iterator[ModuleType]:
+    """A new module for a file, as part of its package.
 
     It finds other files in its folder and in the folder above. A package called `micrograd` hides
     ours meanwhile.
@@ -318,10 +305,9 @@ def _module(path: Path, written: Sequence[str]) -> Iterator[ModuleType]:
     if package not in sys.modules:
         parent = sys.modules[package] = ModuleType(package)  # for `from .helpers import x`
         parent.__path__ = [str(path.parent)]
-    names = [f"{package}.{path.stem}", *(Path(file).stem for file in written)]
-    module = ModuleType(names[0])
+    module = ModuleType(f"{package}.{path.stem}")
     module.__package__, module.__file__ = package, str(path)
-    sys.modules |= dict.fromkeys(names, module)
+    sys.modules[module.__name__] = module
     try:
         yield module
     finally:
@@ -398,24 +384,17 @@ def _parsed(source: str, place: str) -> list[ast.stmt]:
             source = "\n".join(lines)
 
 
-def _cells(path: Path, names: Sequence[str], written: list[str]) -> Iterator[Statement]:
+def _cells(path: Path, names: Sequence[str]) -> Iterator[Statement]:
     """The statements of a notebook; cells with a syntax error are left out.
-
-    The code of a cell that writes a Python file counts, too, and the file is added to `written`.
 
     Raises:
         SyntaxError: it is in the last cell that should define one of these classes.
     """
     broken = None
-    book = json.loads(path.read_text(encoding="utf-8-sig"))
-    sheets = book.get("worksheets", [book])  # in notebooks of before 2015
-    for i, cell in enumerate((cell for sheet in sheets for cell in sheet["cells"]), 1):
+    for i, cell in enumerate(json.loads(path.read_text(encoding="utf-8-sig"))["cells"], 1):
         if cell["cell_type"] != "code":
             continue
-        source = "".join(cell.get("source", cell.get("input", "")))
-        if file := re.match(r"\s*%%(?:write)?file\s+(\S+\.py)\s*$", source, re.M):
-            written.append(file[1])
-            source = source.replace(file[0], "", 1)
+        source = "".join(cell["source"])
         # The code of other languages becomes nothing.
         source = re.sub(r"\A\s*%%(?!(time|timeit|capture|prun)\b)(?s:.*)", "", source)
         place = f"cell {i} of {path.name}"

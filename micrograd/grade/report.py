@@ -23,7 +23,6 @@ from html import escape
 from typing import Any
 
 from micrograd.grade.checking import grouped
-from micrograd.grade.graded_network import ours_in
 from micrograd.grade.points import NETWORK_POINTS, POINTS, earned, meaning, shown
 from micrograd.grade.programs import OF_NETWORK, OURS, STATUSES, TASKS, Check, task_of
 from micrograd.pages.page import html_page
@@ -328,10 +327,8 @@ def svg_of(check: Check) -> str:
     found: dict[str, dict[str, str]] = {}
     for name, attribute, number in re.findall(r"\b(\w+)\.(data|grad) = (-?[\w.+-]+)", check.found):
         found.setdefault(name, {})[attribute] = number
-    if check.operation in OF_NETWORK:
-        picture = drawing_of_network(check)
-    else:
-        picture = None if check.aspect == "deep chain" else drawing(check.program, found)
+    is_large = check.aspect == "deep chain" or check.operation in OF_NETWORK
+    picture = None if is_large else drawing(check.program, found)
     if picture is None:
         return ""
     picture.graph_attr["label"] = ""  # no caption: the report is beside it
@@ -356,16 +353,3 @@ def drawing(program: str, found: Mapping[str, Mapping[str, object]]) -> Any:
     used = {v for value in made.values() for v in value._prev}
     roots = [value for value in made.values() if value not in used]
     return draw_dot(roots, names=made, highlight=beside)
-
-
-def drawing_of_network(check: Check) -> Any:
-    """The graph of a network's outputs y, None if the check is not about them; as in `drawing`."""
-    from micrograd.draw import draw_dot
-
-    made = ours_in(check)
-    if "y" not in made or "y" not in check.found:
-        return None
-    outputs = made["y"] if isinstance(made["y"], list) else [made["y"]]
-    numbers = re.findall(r"-?\d[\w.+-]*", check.found)
-    found = {y: {"data": x} for y, x in zip(outputs, numbers, strict=False)}
-    return draw_dot(outputs, names=made, highlight=found)

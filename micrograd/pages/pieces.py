@@ -26,8 +26,9 @@ from typing import Any
 
 import micrograd.operations  # noqa: F401  # choices between traced numbers
 from micrograd.core.arithmetic import Number
+from micrograd.core.blocks import restored, resumed
 from micrograd.core.node import innermost, unrecorded
-from micrograd.core.pause import is_paused, resumed
+from micrograd.core.pause import is_paused
 from micrograd.core.shapes import Numbers, flat
 from micrograd.core.tracing import Recording, Traced
 from micrograd.derivatives import again, contributions, is_own_operation, local_derivatives
@@ -89,16 +90,11 @@ def piece(
     """
     recording = Recording()
     given = [Value(recording.input(0.0)) for _ in range(inputs)]
-    before = [p.data for p in parameters]
-    try:
+    with restored(parameters), resumed():
         for p in parameters:
             p.data = recording.input(innermost(p.data))
-        with resumed():
-            outputs = flat(function(*given))
-            nodes = _recorded_piece(recording, [*given, *parameters], outputs)
-    finally:
-        for p, number in zip(parameters, before, strict=True):
-            p.data = number
+        outputs = flat(function(*given))
+        nodes = _recorded_piece(recording, [*given, *parameters], outputs)
     return nodes | {
         "inputs": list(range(inputs)),
         "parameters": list(range(inputs, inputs + len(parameters))),

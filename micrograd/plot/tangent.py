@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from micrograd.core.blocks import restored
 from micrograd.derivatives import recompute, vjp
 from micrograd.draw.formulas import number
 from micrograd.draw.graph import graph
@@ -69,14 +70,12 @@ def slope(
     reach = max(0.4, 0.2 * abs(at), 1.5 * abs(move)) if reach is None else reach
     places = np.linspace(at - reach, at + reach, SAMPLES)
     heights = np.full(SAMPLES + 1, np.nan)
-    try:
+    with restored([x]):
         for k, place in enumerate([*places, at + move]):
             with suppress(ArithmeticError, ValueError):
                 x.data = float(place)
                 heights[k] = recompute(loss).item()
-    finally:
-        x.data = at
-        height = recompute(loss).item()
+    height = recompute(loss).item()
     gradient = float(vjp(loss)[x])
     ax = ax or NotebookFigure(4.0, 3.0, dark).add_subplot()
     theme = theme_of(ax)

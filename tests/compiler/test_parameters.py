@@ -183,7 +183,6 @@ def test_a_compiled_model_works_in_eager_mode_as_before():
     assert out.data == expected.data
     assert [p.grad for p in model.parameters()] == [p.grad for p in twin.parameters()]
     assert draw_dot(model([0.5, 1.0])).source.count("->") == picture.count("->")
-    assert model.summary() == twin.summary()
     with no_grad():
         assert model([0.5, 1.0])._prev == ()
 

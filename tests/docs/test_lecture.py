@@ -48,40 +48,6 @@ def test_manual_backpropagation_one_node_after_the_other():
         assert leaf.grad == pytest.approx(gradient, rel=1e-12)
 
 
-def test_tanh_in_pieces_gives_the_same():
-    whole, pieces = neuron(), neuron()
-    o = whole[-1].tanh()
-    o.backward()
-    e = (2 * pieces[-1]).exp()
-    o2 = (e - 1) / (e + 1)
-    o2.backward()
-    assert o2.data == pytest.approx(o.data, rel=1e-14)
-    for a, b in zip(whole, pieces, strict=True):
-        assert a.grad == pytest.approx(b.grad, rel=1e-13)
-
-
-def test_a_variable_used_twice_accumulates():
-    a = Value(3.0, label="a")
-    b = a + a
-    b.backward()
-    assert a.grad == 2.0
-    a, b = Value(-2.0), Value(3.0)
-    d, e = a * b, a + b
-    f = d * e
-    f.backward()
-    assert (a.grad, b.grad) == (-3.0, -8.0)
-
-
-def test_bumping_leaves_along_the_gradient_raises_the_result():
-    a, b, c, f = Value(2.0), Value(-3.0), Value(10.0), Value(-2.0)
-    loss = (a * b + c) * f
-    loss.backward()
-    assert (loss.data, a.grad, b.grad, c.grad, f.grad) == (-8.0, 6.0, -4.0, -2.0, 4.0)
-    for v in (a, b, c, f):
-        v.data += 0.01 * v.grad
-    assert ((a * b + c) * f).data == pytest.approx(-7.286496, rel=1e-9)
-
-
 def test_an_order_built_by_hand():
     *_, n = neuron()
     o = n.tanh()

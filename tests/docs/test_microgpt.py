@@ -9,7 +9,6 @@ from functools import partial
 import numpy as np
 import pytest
 from demo_scripts import interrupted, load, run
-from sampling import thinned
 
 from micrograd import Value
 
@@ -39,27 +38,6 @@ def numbers(model, name="data"):
     return [np.array([[getattr(p, name) for p in row] for row in m]) for m in matrices(model)]
 
 
-def loss_in_numpy(parameters, tokens, targets):
-    """The mean cross-entropy, all positions at once; what comes later is masked by -inf."""
-    token_table, position_table, Q, K, V, P, W1, W2, U = parameters
-    length = len(tokens)
-
-    def norm(x):
-        return x / np.sqrt((x**2).mean(axis=1, keepdims=True) + 1e-5)
-
-    def log_softmax(z):
-        z = z - z.max(axis=-1, keepdims=True)
-        return z - np.log(np.exp(z).sum(axis=-1, keepdims=True))
-
-    x = token_table[tokens] + position_table[:length]
-    q, k, v = ((norm(x) @ W.T).reshape(length, 4, 4).transpose(1, 0, 2) for W in (Q, K, V))
-    later = np.where(np.tri(length, dtype=bool), 0, -np.inf)
-    heads = np.exp(log_softmax(q @ k.transpose(0, 2, 1) / 2 + later)) @ v
-    x = x + heads.transpose(1, 0, 2).reshape(length, 16) @ P.T
-    x = x + np.maximum(norm(x) @ W1.T, 0) @ W2.T
-    return -log_softmax(x @ U.T)[range(length), targets].mean()
-
-
 # ---- the model
 
 
@@ -72,23 +50,6 @@ def test_the_parameters_are_those_of_the_text(demo, model):
     assert "4,192 parameters" in demo.__doc__
     assert {p.label: p for p in in_order} == dict(model.named_parameters())
     assert model.token_table[3][5].label == "token_table[3][5]"
-
-
-@pytest.mark.parametrize("name", thinned(["zoe", "a", "quentin", "abcdefghijklmno"], 4))
-def test_the_loss_is_that_of_arrays(demo, model, name):
-    tokens, targets = demo.example(name, LETTERS)
-    expected = loss_in_numpy(numbers(model), tokens, targets)
-    assert model.loss(tokens, targets).data == pytest.approx(expected, rel=1e-12)
-
-
-def test_the_loss_is_that_of_arrays_where_exponentials_would_overflow(demo, model):
-    for layer, factor in ((model.query, 1e5), (model.output, 1e4)):
-        for p in layer.parameters():
-            p.data *= factor
-    tokens, targets = demo.example("anna", LETTERS)
-    loss = model.loss(tokens, targets).data
-    assert loss > 1000
-    assert loss == pytest.approx(loss_in_numpy(numbers(model), tokens, targets), rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["a", "otto", "abcdefghijklmno"])
@@ -191,14 +152,9 @@ def test_it_learns_and_invents(tmp_path):
     ("arguments", "message"),
     [
         ("--steps -1", "expected --steps of at least 0, got -1"),
-        ("--samples -1", "expected --samples of at least 0, got -1"),
-        ("--steps many", "argument --steps: invalid int value: 'many'"),
         ("--temperature 0", "expected --temperature from 0.01 to 100, got 0.0"),
-        ("--temperature nan", "expected --temperature from 0.01 to 100, got nan"),
         ("--input nowhere.txt", "cannot read nowhere.txt: No such file or directory"),
-        ("--input .", "cannot read .: "),
         ("--input empty.txt", "empty.txt has no names: expected one on each line"),
-        ("--input blank.txt", "blank.txt has no names: expected one on each line"),
         ("--input latin.txt", "latin.txt is not text in UTF-8: save it in this encoding"),
         ("--input long.txt", "long.txt, line 2: expected a name of at most 15 letters, got 16"),
     ],
@@ -206,7 +162,6 @@ def test_it_learns_and_invents(tmp_path):
 def test_bad_arguments_fail_at_once(demo, tmp_path, monkeypatch, capsys, arguments, message):
     for name, content in (
         ("empty", b""),
-        ("blank", b"\n \r\n"),
         ("latin", b"jos\xe9"),
         ("long", b"a\n" + b"b" * 16),
     ):

@@ -126,12 +126,6 @@ def test_peers_take_the_same_step_on_single_numbers(peers, name, monkeypatch):
     assert_steps_as_by_hand(peers, peer.build, peers.serial()._replace(lr=LR))
 
 
-def test_a_missing_peer_says_how_to_install_it(peers):
-    peer = peers.Peer("nothing", None, "framework", "no_such_package", "no-such-package")
-    assert peer.missing() == "pip install no-such-package"
-    assert peers.Peer("NumPy", peers.NumPy, "array").missing() == ""
-
-
 # ---- the table
 
 
@@ -233,10 +227,3 @@ def test_the_lines_for_the_garbage_collector_run():
     done = subprocess.run([sys.executable, "-c", f"{block('import gc')}\nprint(gc.isenabled())"],
                           capture_output=True, text=True, check=True)  # fmt: skip
     assert done.stdout == "False\n"
-
-
-def test_nonsensical_options_are_refused():
-    assert "expected --rounds of at least 1" in table("--rounds", "0", code=2)
-    assert "expected --examples of at least 1" in table("--examples", "-1", code=2)
-    assert "invalid choice: 'W5'" in table("--workloads", "W5", code=2)
-    assert "no peer has 'tensorfloat' in its name" in table("--peers", "tensorfloat", code=2)

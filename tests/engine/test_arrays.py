@@ -55,7 +55,6 @@ WORKS = [
     lambda a, v: a.var() + np.var(a, axis=1, ddof=1),
     lambda a, v: a.std(axis=0),
     lambda a, v: np.linalg.norm(a, axis=1),
-    lambda a, v: np.linalg.norm(a, ord=3, axis=0) + np.linalg.norm(v, ord=1.5),
     lambda a, v: np.exp(np.where(a > 0, a, 0.0)),
     lambda a, v: np.tanh(np.hstack([a, np.ones((2, 1))])),
     lambda a, v: np.sin(np.append(v, 0.5)) * np.cos(np.pad(v, (0, 1))),

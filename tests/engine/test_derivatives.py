@@ -17,7 +17,6 @@ from micrograd.arrays import values
 from micrograd.derivatives import (
     GradientError,
     check_gradients,
-    count_passes,
     derivative,
     gradient,
     hessian,
@@ -54,14 +53,6 @@ def test_local_derivatives_add_up_to_the_gradients():
         for leaf in leaves:
             total = sum(d for d, v in zip(found, out._prev, strict=True) if v is leaf)
             assert total == leaf.grad, (row, point)
-
-
-def test_local_derivatives_of_an_operand_that_occurs_twice():
-    x = Value(3.0)
-    assert local_derivatives(x * x) == (3.0, 3.0)
-    assert local_derivatives(x - x) == (1, -1)
-    assert local_derivatives(x / x) == (1 / 3, -1 / 3)
-    assert local_derivatives(x) == ()
 
 
 def own(operands, function, backward):
@@ -126,13 +117,6 @@ def test_forward_against_reverse_mode():
     assert jvp(f, {x: 1.0, y: -2.0}) == 15.0 - 64.0
     assert vjp(f) == {x: 15.0, y: 32.0}
     assert jacobian(f, [x, y]) == jacobian(f, [x, y], mode="forward") == [[15.0, 32.0]]
-    cost = count_passes(f, [x, y])
-    assert cost == (2, 1, 10)  # 12 edges, without those from the constants 3 and 5
-    assert str(cost).splitlines() == [
-        "mode     walks  multiplications",
-        "forward      2               20",
-        "reverse      1               10",
-    ]
 
 
 @given(STEPS, POINT)
@@ -425,8 +409,6 @@ def test_second_derivatives_of_a_power_where_an_operand_is_0():
     assert gradient(lambda a, b: a**b, [0.0, 1.0]) == [1.0, 0.0]
     assert gradient(lambda a, b: a**b, [3.0, 0.0]) == [0.0, math.log(3.0)]
     assert math.isnan(hessian(lambda a, b: a * b * b, [math.nan, math.nan])[0][1])
-    with pytest.raises(ArithmeticError, match="1 and 0 for arguments 0 and 1, depending on"):
-        hessian(lambda a, b: a**b, [0.0, 1.0])
 
 
 def test_the_hessian_of_cross_entropy_even_for_equal_logits():

@@ -202,9 +202,6 @@ ENTRIES = {
         X[:, 0].tolist(), y
     ),
     "cross_entropy": lambda y: cross_entropy(values(np.ones((5, 3))), y),
-    "accuracy": lambda y: accuracy(X[:, 0], y),
-    "accuracy of 3": lambda y: accuracy(np.ones((5, 3)), y),
-    "confusion": lambda y: confusion(np.ones((5, 3)), y, classes=3),
     "fit": lambda y: trained(cross_entropy, y, 3),
     "fit compiled": lambda y: trained(cross_entropy, y, 3, compiled),
     "playground": lambda y: playground(X=X, y=y),
@@ -237,8 +234,6 @@ def test_a_picture_gives_the_line_that_mends_labels(y, line):
         lambda y: trained(cross_entropy, y, 3),
         lambda y: trained(cross_entropy, y, 3, compiled),
         lambda y: cross_entropy(np.ones((5, 3)), y),
-        lambda y: accuracy(X, y),
-        lambda y: confusion(X[:, 0], y),
     ],
 )
 def test_labels_of_shape_n_1_are_named(entry):
@@ -266,7 +261,6 @@ def test_fit_names_rows_with_nan(wrap, make):
 @pytest.mark.parametrize(
     "entry",
     [
-        lambda: accuracy(MLP(2, [1])(HOLES), [0, 1, 0, 1, 1]),
         lambda: playground(X=HOLES, y=[0, 1, 0, 1, 1]),
         lambda: decision_boundary(MLP(2, [1]), HOLES, [0, 1, 0, 1, 1]),
     ],

@@ -1,19 +1,15 @@
 """Files that end, crash, loop or print oddly: none passes, hangs, or writes to the terminal."""
 
-import csv
 import subprocess
 import sys
 import time
 
 import pytest
 from blocks import is_running
-from right_engines import notebook
 from sampling import thinned
-from wrong_engines import MISTAKES, RIGHT, edited
+from wrong_engines import edited
 
 from micrograd.grade import grade_file
-from micrograd.grade.classroom import grade_class, submissions
-from micrograd.grade.points import POINTS
 
 SECONDS = 60.0
 WRONG = edited((".grad +=", ".grad ="))
@@ -57,7 +53,6 @@ for fd in range(3, 20):
     try: os.write(fd, b"junk\\n")
     except OSError: pass
 """,
-    "forks": "import os; os.fork() if hasattr(os, 'fork') else 0",
     "has no recursion": "import sys; sys.setrecursionlimit(50)",
     "leaves its folder": "import os; os.chdir('/')",
     "ignores signals": """
@@ -77,8 +72,6 @@ ODD = {
     "a huge text": ("self.data = data", "self.data = 'x' * 10**5"),
     "a huge message": ("math.tanh(self.data)", "(_ for _ in ()).throw(ValueError('x' * 10**7))"),
     "a message that steers": ("math.tanh(self.data)", r"int('\x1b[2J\x1b[1;1HVerdict: right\x07')"),
-    "a message with lone surrogates": ("math.tanh(self.data)", r"int('\ud800\udfff')"),
-    "a message that turns around": ("math.tanh(self.data)", r"int('\u202e\u2066\u200f passed')"),
     "equal to everything": ("    def __repr__",
                             "    __eq__ = lambda self, other: True\n"
                             "    __hash__ = lambda self: 1\n\n    def __repr__"),
@@ -190,45 +183,3 @@ open({str(started)!r}, "w").write(str(p.pid))
     while is_running(int(started.read_text())) and time.monotonic() < end:
         time.sleep(0.05)
     assert not is_running(int(started.read_text()))
-
-
-# ---- a whole class
-
-
-def handed_in():
-    """Forty files as a class hands them in: scripts, notebooks, packages, and hostile ones."""
-    right, kinds = dict.fromkeys(("ada", "bo", "cy", "di", "ed", "flo"), RIGHT), [*MISTAKES[::7]]
-    files = {f"{name}.py": text for name, text in right.items()}
-    files |= {f"wrong{i:02}.py": kind.source for i, kind in enumerate(kinds[:11])}
-    files |= {f"note{i}.ipynb": notebook("!pip install x\nimport math", kind.source)
-              for i, kind in enumerate(kinds[:3])}  # fmt: skip
-    files |= {f"pack{i}/src/engine.py": "from .ops import f\n" + edited(("math.tanh(", "f("))
-              for i in range(3)}  # fmt: skip
-    files |= {f"pack{i}/src/{name}": text for i in range(3) for name, text in
-              {"__init__.py": "", "ops.py": "from math import tanh as f\n"}.items()}  # fmt: skip
-    files |= {f"hostile{i}.py": run_while_defining(code, WRONG)
-              for i, code in enumerate(ENDINGS.values())}  # fmt: skip
-    files |= {"loop1.py": run_while_defining("while True: pass", WRONG), "empty.py": "",
-              "loop2.py": edited(("self.grad = 1.0", "while True: pass")),
-              "binary.ipynb": "\0", "report/report.pdf": "", "typo.py": "class Valeu: pass",
-              }  # fmt: skip
-    return files
-
-
-@pytest.mark.slow
-def test_a_class_of_forty_is_graded_whole(tmp_path):
-    for name, text in handed_in().items():
-        (tmp_path / "class" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "class" / name).write_text(text, encoding="utf-8")
-    files = submissions([str(tmp_path / "class")])
-    assert len(files) == 40
-    *_, results = grade_class(files, POINTS, str(tmp_path / "r.csv"), seconds=8.0)
-    outcome = {x.student: x.outcome for x in results}
-    good = {*("ada", "bo", "cy", "di", "ed", "flo"), *(f"pack{i}" for i in range(3))}
-    assert {name for name, found in outcome.items() if found == "no mistake"} == good
-    bad = {"empty", "binary", "report", "typo", "loop1"}
-    assert bad <= {name for name, found in outcome.items() if found == "not graded"}
-    assert next(x for x in results if x.student == "loop2").first.mistake == "time"
-    with open(tmp_path / "r.csv", encoding="utf-8-sig", newline="") as file:
-        assert len([*csv.DictReader(file)]) == 40
-    assert [x.points() for x in results if x.student in good] == [100.0] * len(good)

@@ -17,28 +17,15 @@ from micrograd.grade.gradebooks import CANVAS, written
 from micrograd.grade.points import POINTS
 from micrograd.grade.why import answer
 
-# github.com/foundation50/classroom50, schemas/result-v1.schema.json of August 2026: what is
-# required of a result and of a test in it; no other member is allowed in a result.
-RESULT = {
-    "schema": "classroom50/result/v1", "classroom": ".+", "assignment": ".+",
-    "assignment_type": "individual|group", "owner": ".+", "submission": "submit/.*",
-    "commit": ".+", "release": ".+", "review": ".+",
-    "datetime": r"\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ",
-    "score": int, "max-score": int, "tests": list,
-}  # fmt: skip
-TEST = {"test-name": ".+", "passed": bool, "score": int, "max-score": int}
 # gradescope-autograders.readthedocs.io/en/latest/specs, "Output format".
 RESULTS = {"score": float, "execution_time": float, "output": ".+", "tests": list}
 CASE = {"name": ".+", "score": float, "max_score": int, "output": "(?s:.*)"}
-RUNNER = {"CLASSROOM": "cs", "ASSIGNMENT": "engine", "OWNER": "ada", "COMMIT_URL": "https://c/1",
-          "SUBMISSION_TAG": "submit/2026-06-01T14-32-05Z-a1b2c3d",
-          "RELEASE_URL": "https://r/1"}  # fmt: skip
 
 
 def results():
     wrong = edited((".grad +=", ".grad ="))
     return [
-        replace(grade(class_of(RIGHT)), student="ada", row={"Email address": "ada@uni.example"}),
+        replace(grade(class_of(RIGHT)), student="ada"),
         replace(grade(class_of(wrong)), student="ben"),
     ]
 
@@ -50,22 +37,6 @@ def fits(record, form):
             assert type(record[key]) is expected, key
         else:
             assert re.fullmatch(expected, record[key], re.S), key
-
-
-@pytest.mark.slow
-def test_classroom50_gets_its_result(monkeypatch):
-    for name, text in RUNNER.items():
-        monkeypatch.setenv(name, text)
-    for result, points in zip(results(), (100, 88), strict=True):
-        record = json.loads(written("classroom50", [result], POINTS))
-        fits(record, RESULT)
-        for test in record["tests"]:
-            fits(test, TEST)
-            assert 0 <= test["score"] <= test["max-score"]
-        assert (record["score"], record["max-score"]) == (points, 100)
-    monkeypatch.delenv("SUBMISSION_TAG")
-    with pytest.raises(ValueError, match="expects SUBMISSION_TAG in its environment"):
-        written("classroom50", results()[:1], POINTS)
 
 
 @pytest.mark.slow
@@ -82,16 +53,12 @@ def test_gradescope_gets_its_results():
 
 
 @pytest.mark.slow
-def test_canvas_and_moodle_get_columns_that_they_import():
-    # The guides "How do I import grades in the Gradebook?" of Canvas and "Grade import" of Moodle.
+def test_canvas_gets_columns_that_it_imports():
+    # Its guide "How do I import grades in the Gradebook?"
     rows = [*csv.reader(io.StringIO(written("canvas", results(), POINTS, assignment="E (7)")))]
     assert rows[0] == [*CANVAS, "E (7)"]
     assert rows[1] == ["    Points Possible", "", "", "", "", "100"]
     assert rows[3] == ["ben", "", "", "ben", "", "88"]
-    rows = [*csv.reader(io.StringIO(written("moodle", results(), POINTS)))]
-    assert rows[0] == ["Email address", "micrograd (Real)", "micrograd (Feedback)"]
-    assert rows[1] == ["ada@uni.example", "100", "No mistake found."]
-    assert rows[2][:2] == ["ben", "88"]
 
 
 # ---- why
@@ -131,9 +98,7 @@ def test_a_right_class_sees_what_the_usual_mistake_does(tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_the_lines_for_gradebooks_run(tmp_path, monkeypatch):
-    for name, text in RUNNER.items():
-        monkeypatch.setenv(name, text)
+def test_the_lines_for_gradebooks_run(tmp_path):
     wrong = edited((".grad +=", ".grad ="))
     (tmp_path / "homework").mkdir()
     (tmp_path / "homework" / "ada.py").write_text(wrong, encoding="utf-8")
@@ -146,5 +111,4 @@ def test_the_lines_for_gradebooks_run(tmp_path, monkeypatch):
     assert "/autograder/results/" in script  # only Gradescope has this folder
     shell(script.replace("/autograder/results/", ""), tmp_path)
     assert (tmp_path / "grades.csv").read_text(encoding="utf-8").endswith("ada,1,,ada,,88\n")
-    for name in ("results.json", "result.json"):
-        assert '"score": 100' in (tmp_path / name).read_text(encoding="utf-8")
+    assert '"score": 100' in (tmp_path / "results.json").read_text(encoding="utf-8")

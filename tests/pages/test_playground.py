@@ -29,6 +29,23 @@ def drawn(page):
     page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
+def press(page, what, **options):
+    """Clicks on what a selector finds, or on a locator, and waits until the answer is drawn."""
+    page.click(what, **options) if isinstance(what, str) else what.click(**options)
+    drawn(page)
+
+
+def key(page, name):
+    """Presses a key, and waits until the answer is drawn."""
+    page.keyboard.press(name)
+    drawn(page)
+
+
+def set_to(model, numbers):
+    for p, number in zip(model.parameters(), numbers, strict=True):
+        p.data = number
+
+
 @pytest.fixture(scope="module")
 def ready(tmp_path_factory):
     return saved(playground(), tmp_path_factory.mktemp("page"))
@@ -147,8 +164,7 @@ def test_any_number_of_inputs_trains_as_in_python_and_the_table_shows_the_answer
     with opened(saved(playground(model, X, y, optimizer=optimizer), tmp_path)) as page:
         page.evaluate("page.train(20)")
         found = page.evaluate("page.numbers()")
-        page.click("#table tr >> nth=3")
-        drawn(page)
+        press(page, "#table tr >> nth=3")
         row = page.locator("#table tr >> nth=3").inner_text().split("\t")
         said = page.inner_text("#details").replace("−", "-")
         assert page.is_hidden("#boundary")
@@ -168,12 +184,10 @@ def test_a_neuron_with_many_inputs_shows_its_sum(tmp_path, opened):
     model = mlp(64, [5, 10], activation="tanh")
     X, y = drawn_digits(20)
     with opened(saved(playground(model, X, y), tmp_path)) as page:
-        page.click("[aria-label^='L0.n3']")
-        drawn(page)
+        press(page, "[aria-label^='L0.n3']")
         said = page.inner_text("#details").replace("−", "-")
         assert f"makes it {model.layers[0](X[0])[3].data:.4g}" in said
-        page.click("#details td button")
-        drawn(page)
+        press(page, "#details td button")
         assert "Weight" in page.get_by_label("Weight", exact=True).get_attribute("aria-label")
 
 
@@ -229,14 +243,12 @@ def test_a_network_made_larger_on_the_page_is_the_one_python_makes(tmp_path, ope
     page = playground(mlp(2, [3, 1], activation="tanh"), X, Y)
     with opened(saved(page, tmp_path)) as shown:
         shown.click("[aria-label='Add a neuron to layer 1']")
-        shown.click("[aria-label='Add a layer']")
-        drawn(shown)
+        press(shown, "[aria-label='Add a layer']")
         before = shown.evaluate("page.numbers()")
         shown.evaluate("page.train(5)")
         found = shown.evaluate("page.numbers()")
     model = MLP(2, [4, 4, 1], activation="tanh")
-    for p, number in zip(model.parameters(), before, strict=True):
-        p.data = number
+    set_to(model, before)
     loss, optimizer = binary_cross_entropy_with_logits, SGD(model.parameters(), lr=0.3)
     assert found == pytest.approx(trained(model, X, Y, loss, int, optimizer, steps=5), rel=1e-12)
 
@@ -264,9 +276,7 @@ def test_the_page_is_small_and_draws_no_random_number():
         (lambda: (MLP(2, [1]), [1.0, 2.0], [1.0, 2.0]), "expects a model of 1 inputs, got 2"),
         (lambda: (MLP(1, [1]), [1.0, 2.0], [1.0]), "a number for each of 2 points, got 1"),
         (lambda: (MLP(1, [2]), [1.0, 2.0], [1.0, 2.0]), "a model of 1 output, got 2"),
-        (lambda: (MLP(2, [1]), X), "y expects 40 labels"),
         (lambda: (MLP(2, [1]), X, Y[:3]), "y expects 40 labels, one for each point, got"),
-        (lambda: (MLP(2, [1]), X, [2] * 40), r"y expects labels 0 and 1, .* got \[2\]"),
         (lambda: (MLP(2, [1]), X, Y, None, ["a"]), "a name for each of 2 classes"),
     ],
 )
@@ -297,8 +307,7 @@ def test_hostile_names_and_titles_are_text(tmp_path, opened):
     ]  # fmt: skip
     for number, page in enumerate(pages):
         with opened(saved(page, tmp_path), width=390) as shown:
-            shown.click("#next-point")
-            drawn(shown)
+            press(shown, "#next-point")
             assert shown.evaluate("document.querySelectorAll('b b, script').length") == 2
             assert shown.evaluate("document.documentElement.scrollWidth") <= 390
             assert shown.text_content("h1") == [HOSTILE[0], "{{js}}"][number]
@@ -313,30 +322,24 @@ def test_hostile_names_and_titles_are_text(tmp_path, opened):
 def test_buttons_and_keys_train_and_undo(ready, opened):
     with opened(ready) as page:
         start = page.evaluate("page.numbers()")
-        page.get_by_role("button", name="One step").click()
-        drawn(page)
+        press(page, page.get_by_role("button", name="One step"))
         one = page.evaluate("page.numbers()")
         assert "step 1 ·" in page.text_content("#figures")
         assert one != start
-        page.keyboard.press("ArrowRight")
-        drawn(page)
+        key(page, "ArrowRight")
         assert "step 2 ·" in page.text_content("#figures")
-        for key, step in (("PageDown", 3), ("PageUp", 2)):  # as a presenter's remote does
-            page.keyboard.press(key)
-            drawn(page)
+        for name, step in (("PageDown", 3), ("PageUp", 2)):  # as a presenter's remote does
+            key(page, name)
             assert f"step {step} ·" in page.text_content("#figures")
         page.focus("#noise")
-        page.keyboard.press("ArrowLeft")  # steps back and does not turn the slider
-        drawn(page)
+        key(page, "ArrowLeft")  # steps back and does not turn the slider
         assert page.evaluate("page.numbers()") == one
         assert page.input_value("#noise") == "0.1"
-        page.get_by_role("button", name="Undo").click()
-        drawn(page)
+        press(page, page.get_by_role("button", name="Undo"))
         assert page.evaluate("page.numbers()") == start
         assert page.is_disabled("#undo")
         page.focus("#rate")
-        page.keyboard.press("ArrowRight")  # a text field keeps the key
-        drawn(page)
+        key(page, "ArrowRight")  # a text field keeps the key
         assert page.evaluate("page.numbers()") == start
         page.keyboard.press("ArrowUp")
         assert page.input_value("#rate") == "0.5"
@@ -346,13 +349,11 @@ def test_lines_say_how_their_weights_moved(ready, opened):
     texts = "[...document.querySelectorAll('#network text')].map(text => text.textContent)"
     with opened(ready, hash="#net=") as page:
         before = page.evaluate("page.numbers()")
-        page.click("#one-step")
-        drawn(page)
+        press(page, "#one-step")
         after = page.evaluate("page.numbers()")
         moves = [f"{before[i]:.3g} → {after[i]:.3g}".replace("-", "−") for i in (0, 1)]
         assert sorted(page.evaluate(texts)) == sorted(moves)
-        page.click("#again")
-        drawn(page)
+        press(page, "#again")
         assert page.evaluate(texts) == []
 
 
@@ -360,8 +361,7 @@ def test_the_page_tells_what_a_step_did(ready, opened):
     with opened(ready) as page:
         told = page.text_content("#said")
         assert told.startswith("105 parameters: 88 weights (the lines) and 17 biases.")
-        page.click("#one-step")
-        drawn(page)
+        press(page, "#one-step")
         high, low = page.evaluate("page.state().curves.loss")
         said = page.text_content("#said").replace("−", "-")
         assert said.startswith(f"The loss fell from {high:.3f} to {low:.3f}. ")
@@ -370,8 +370,7 @@ def test_the_page_tells_what_a_step_did(ready, opened):
         assert w - rate * g == pytest.approx(result, 1e-3)
         assert min(abs(x - result) for x in page.evaluate("page.numbers()")) < 1e-3 * abs(result)
         page.select_option("#optimizer", "Adam")
-        page.click("#one-step")
-        drawn(page)
+        press(page, "#one-step")
         assert " → " in page.text_content("#said")
         for _ in range(3):
             page.click("#undo")
@@ -403,8 +402,7 @@ def test_reset_gives_the_same_numbers_for_the_same_seed(ready, opened):
         other = page.evaluate("page.numbers()")
         assert other != start
         page.evaluate("page.train(3)")
-        page.click("#reset")
-        drawn(page)
+        press(page, "#reset")
         assert page.evaluate("page.numbers()") == other
 
 
@@ -429,24 +427,20 @@ def test_neurons_and_layers_are_added_and_removed(ready, opened):
         sizes = "page.state().sizes"
         page.evaluate("page.train(5)")
         boundary = "document.querySelector('#boundary').toDataURL()"
-        page.click("[aria-label='Remove a neuron from layer 1']")
-        drawn(page)
+        press(page, "[aria-label='Remove a neuron from layer 1']")
         assert page.evaluate(sizes) == [2, 7, 8, 1]
         before, losses = page.evaluate(boundary), "page.state().curves.loss.at(-1)"
         loss = page.evaluate(losses)
-        page.click("[aria-label='Add a neuron to layer 1']")
-        drawn(page)
+        press(page, "[aria-label='Add a neuron to layer 1']")
         assert page.evaluate(sizes) == [2, 8, 8, 1]
         assert page.evaluate(losses) == pytest.approx(loss, rel=1e-12)  # nothing listens to it yet
         assert page.evaluate(boundary) == before
         assert page.locator(".neuron").count() == 19
         page.click("[aria-label='Remove a layer']")
-        page.click("[aria-label='Remove a layer']")
-        drawn(page)
+        press(page, "[aria-label='Remove a layer']")
         assert page.evaluate(sizes) == [2, 1]
         assert page.is_disabled("[aria-label='Remove a layer']")
-        page.click("[aria-label='Add a layer']")
-        drawn(page)
+        press(page, "[aria-label='Add a layer']")
         assert page.evaluate(sizes) == [2, 4, 1]
         page.evaluate("page.train(5)")
         for _ in range(6):
@@ -462,8 +456,7 @@ def test_a_point_flows_through_the_network(tmp_path, opened):
             "[geometry().across(page.state().examples[4].numbers[0]), "
             "geometry().up(page.state().examples[4].numbers[1])]"
         )
-        page.click("#boundary", position={"x": x, "y": y})
-        drawn(page)
+        press(page, "#boundary", position={"x": x, "y": y})
         assert page.evaluate("page.state().chosen.point") == 4
         score = model(X[4])
         loss = binary_cross_entropy_with_logits(score, Y[4])
@@ -478,20 +471,17 @@ def test_a_point_flows_through_the_network(tmp_path, opened):
 def test_a_neuron_steps_through_its_operations_and_its_weights_can_be_turned(tmp_path, opened):
     model = mlp(2, [3, 1], activation="tanh")
     with opened(saved(playground(model, X, Y), tmp_path)) as page:
-        page.click("[aria-label^='L0.n1']")
-        drawn(page)
+        press(page, "[aria-label^='L0.n1']")
         cards = page.locator("#opened-graph .card")
         spoken = "[...document.querySelectorAll('#opened-graph .card')].map(c => c.ariaLabel)"
         assert cards.count() == 11
         assert all(text.endswith("gradient ·") for text in page.evaluate(spoken))
-        page.keyboard.press("ArrowRight")  # from the neuron that was pressed
-        drawn(page)
+        key(page, "ArrowRight")  # from the neuron that was pressed
         assert page.text_content("#opened-count") == "1 of 14"
         assert page.locator("#opened-graph .name").all_text_contents().count("w₁x₁") == 1
         assert " × " in page.text_content("#opened-said")
         assert "step 0 ·" in page.text_content("#figures")  # the network did not train
-        page.click("#opened-all")
-        drawn(page)
+        press(page, "#opened-all")
         loss = binary_cross_entropy_with_logits(model(X[0]), Y[0])
         loss.backward()
         neuron, found = model.layers[0].neurons[1], page.evaluate(spoken)
@@ -500,12 +490,10 @@ def test_a_neuron_steps_through_its_operations_and_its_weights_can_be_turned(tmp
             assert text.replace("−", "-").endswith(f"data {p.data:.4g}, gradient {p.grad:.4g}")
         before = page.evaluate("page.numbers()")
         page.focus("#opened-graph .parameter >> nth=0")
-        page.keyboard.press("ArrowUp")
-        drawn(page)
+        key(page, "ArrowUp")
         after = page.evaluate("page.numbers()")
         assert after == [*before[:3], pytest.approx(before[3] + 0.1, abs=1e-3), *before[4:]]
-        page.keyboard.press("Escape")
-        drawn(page)
+        key(page, "Escape")
         assert not page.is_visible("#arithmetic")
 
 
@@ -517,8 +505,7 @@ def test_a_weight_shows_its_update_and_is_set_by_hand(tmp_path, opened):
     w = model.layers[0].neurons[1].w[0]
     with opened(saved(page_of, tmp_path)) as page:
         x, y = page.evaluate("network.middle(1, 1, 0)")
-        page.click("#network > svg", position={"x": x, "y": y})
-        drawn(page)
+        press(page, "#network > svg", position={"x": x, "y": y})
         assert "L0.n1.w0" in page.text_content("#details")
         before = page.evaluate("page.numbers()")
         trained(model, X, Y, binary_cross_entropy_with_logits, int, optimizer, steps=1)
@@ -529,22 +516,19 @@ def test_a_weight_shows_its_update_and_is_set_by_hand(tmp_path, opened):
             small = f"{float(mantissa):g}e{int(exponent)}"
             assert f"{number:.4g}" in text or small in text
         page.get_by_label("Weight", exact=True).fill("0.75")
-        page.keyboard.press("Enter")
-        drawn(page)
+        key(page, "Enter")
         after = page.evaluate("page.numbers()")
         assert after[i] == 0.75
         assert after[:i] + after[i + 1 :] == before[:i] + before[i + 1 :]
         page.get_by_label("Weight", exact=True).focus()
-        page.keyboard.press("ArrowUp")
-        drawn(page)
+        key(page, "ArrowUp")
         assert page.evaluate("page.numbers()")[i] == pytest.approx(0.9, abs=0.06)
 
 
 def test_a_table_shows_all_weights_with_their_moments(ready, opened):
     with opened(ready) as page:
         page.select_option("#optimizer", "Adam")
-        page.get_by_role("button", name="all weights").click()
-        drawn(page)
+        press(page, page.get_by_role("button", name="all weights"))
         assert page.locator("#details tr").count() == 106
         assert page.text_content("#details tr") == "weightdatagradientmsnext"
         before = page.evaluate("page.numbers()")
@@ -552,19 +536,16 @@ def test_a_table_shows_all_weights_with_their_moments(ready, opened):
         assert row.startswith(f"L0.n0.w0{before[0]:.4g}")
         page.evaluate("page.train(1)")
         assert row.endswith(f"{page.evaluate('page.numbers()')[0]:.4g}")
-        page.get_by_role("button", name="L1.n7.b").click()
-        drawn(page)
+        press(page, page.get_by_role("button", name="L1.n7.b"))
         assert "the bias of L1.n7" in page.text_content("#details")
 
 
 def test_the_health_of_layers_is_that_of_the_engine(tmp_path, opened):
     model = mlp(2, [3, 1], activation="tanh")
     with opened(saved(playground(model, X, Y), tmp_path)) as page:
-        page.get_by_role("button", name="health of layers").click()
-        drawn(page)
+        press(page, page.get_by_role("button", name="health of layers"))
         assert page.locator("#details svg").count() == 5  # a linear layer has no outputs
-        page.click("#one-step")
-        drawn(page)
+        press(page, "#one-step")
         first, last = page.evaluate("experiment.health")
         assert page.inner_text("#details tr:nth-child(2) td:last-child").startswith("−")
         after = page.evaluate("page.numbers()")
@@ -573,8 +554,7 @@ def test_the_health_of_layers_is_that_of_the_engine(tmp_path, opened):
     for layer, part in ((first, slice(0, 9)), (last, slice(9, None))):
         size = np.linalg.norm(step[part]) / np.linalg.norm(before[part])
         assert layer["ratios"] == [None, pytest.approx(size, rel=1e-12)]
-    for p, number in zip(model.parameters(), after, strict=True):
-        p.data = number
+    set_to(model, after)
     outputs = [neuron(x).item() for x in X for neuron in model.layers[0].neurons]
     assert first["outputs"] == pytest.approx(outputs, rel=1e-12)
     losses = [binary_cross_entropy_with_logits(model(x), k) for x, k in zip(X, Y, strict=True)]
@@ -605,30 +585,24 @@ def test_points_are_added_moved_and_deleted_by_hand(ready, opened):
         moved = page.evaluate(examples)[-1]
         place = pytest.approx(moved["numbers"], abs=0.02)
         assert page.evaluate("geometry().at(120, 40)") == place
-        page.click("#boundary", position={"x": 120, "y": 40})
-        drawn(page)
-        page.get_by_role("button", name="Delete").click()
-        drawn(page)
+        press(page, "#boundary", position={"x": 120, "y": 40})
+        press(page, page.get_by_role("button", name="Delete"))
         assert page.evaluate(examples) == start
         for more in (1, 1, 0):
-            page.click("#undo")
-            drawn(page)
+            press(page, "#undo")
             assert len(page.evaluate(examples)) == len(start) + more
-        page.click("#clear")
-        drawn(page)
+        press(page, "#clear")
         assert page.evaluate(examples) == []
         page.click("#train")
         until(page, "document.querySelector('#said').textContent.includes('no points')")
-        page.click("#add")
-        drawn(page)
+        press(page, "#add")
         assert len(page.evaluate(examples)) == 1
 
 
 def pasted(page, text):
     """What the page says, the labels of its points, and the names of the classes."""
     page.get_by_label("Points from a table").fill(text)
-    page.get_by_role("button", name="Use these points").click()
-    drawn(page)
+    press(page, page.get_by_role("button", name="Use these points"))
     examples = page.evaluate("page.state().examples")
     names = page.evaluate("page.state().names")
     return page.text_content("#details output"), [p["label"] for p in examples], names
@@ -677,13 +651,11 @@ def test_a_table_of_ones_own_is_learned_from(ready, opened, tmp_path):
         page.click("#paste")
         page.set_input_files("[type=file]", tmp_path / "flowers.csv")
         page.get_by_label("id", exact=True).uncheck()  # not an input
-        page.get_by_role("button", name="Use these points").click()
-        drawn(page)
+        press(page, page.get_by_role("button", name="Use these points"))
         said = "3 points of 3 classes (setosa, versicolor, virginica). Inputs: petal, sepal, width."
         assert page.text_content("#details output") == said
         assert page.evaluate("page.state().sizes") == [3, 8, 8, 3]
-        page.get_by_role("button", name="Scale the inputs").click()
-        drawn(page)
+        press(page, page.get_by_role("button", name="Scale the inputs"))
         X = np.array([[1.4, 5, 20], [4.7, 7, 40], [6, 6, 70]])
         found = [p["numbers"] for p in page.evaluate("page.state().examples")]
         assert np.array(found) == pytest.approx((X - X.mean(0)) / X.std(0), abs=1e-4)
@@ -692,15 +664,13 @@ def test_a_table_of_ones_own_is_learned_from(ready, opened, tmp_path):
         after = page.evaluate("page.numbers()")
         page.get_by_label("Predict", exact=True).select_option("petal")
         page.get_by_label("kind", exact=True).uncheck()
-        page.get_by_role("button", name="Use these points").click()
-        drawn(page)
+        press(page, page.get_by_role("button", name="Use these points"))
         assert page.text_content("#details output").startswith("3 points with a number to predict")
     with opened(ready, hash=link) as again:
         assert again.evaluate("page.numbers()") == before
         assert again.evaluate("page.state().inputs") == ["petal", "sepal", "width"]
     model = MLP(3, [8, 8, 3], activation="tanh")
-    for p, number in zip(model.parameters(), before, strict=True):
-        p.data = number
+    set_to(model, before)
     optimizer = SGD(model.parameters(), lr=0.3)
     expected = trained(model, found, [0, 1, 2], cross_entropy, int, optimizer, steps=5)
     assert after == pytest.approx(expected, rel=1e-9)
@@ -717,8 +687,7 @@ def test_points_follow_a_formula(ready, opened):
             ("-x**2 < y - 1", lambda x, y: -(x**2) < y - 1),
         ):
             page.fill("#formula", text)
-            page.keyboard.press("Enter")
-            drawn(page)
+            key(page, "Enter")
             points = page.evaluate("page.state().examples")
             assert len(points) == 100
             assert all(p["label"] == is_one(*p["numbers"]) for p in points)
@@ -728,8 +697,7 @@ def test_points_follow_a_formula(ready, opened):
             assert f"got {text}: use x" in page.inner_text("#refusedFormula")
         assert page.evaluate("page.state().examples") == points
         page.fill("#formula", "y = sqrt(x)")  # a number to predict, where there is one
-        page.keyboard.press("Enter")
-        drawn(page)
+        key(page, "Enter")
         assert page.inner_text("#refusedFormula") == ""
         assert page.evaluate("page.state().sizes") == [1, 8, 8, 1]
         for x, y in (p["numbers"] for p in page.evaluate("page.state().examples")):
@@ -749,8 +717,7 @@ def test_training_stops_when_it_is_good_enough(ready, opened):
         told = re.findall(r"([01]):\s([\d.]+)%", page.inner_text("#per-class"))
         p = page.evaluate("page.numbers()")
     model = MLP(2, [8, 8, 1], activation="tanh")
-    for parameter, number in zip(model.parameters(), p, strict=True):
-        parameter.data = number
+    set_to(model, p)
     for k in (0, 1):
         own = [e for e in examples if e["label"] == k and not e["test"]]
         right = sum((model(e["numbers"]).data > 0) == k for e in own)
@@ -761,8 +728,7 @@ def test_training_stops_when_it_is_good_enough(ready, opened):
 def test_data_noise_size_and_split_can_be_chosen(ready, opened):
     with opened(ready) as page:
         for shape in ("circles", "spirals", "xor", "moons"):
-            page.click(f"[data-shape={shape}]")
-            drawn(page)
+            press(page, f"[data-shape={shape}]")
             assert page.evaluate("page.state().settings.data") == shape
         page.fill("#size", "200")
         page.fill("#share", "0.5")
@@ -782,8 +748,7 @@ def test_the_address_brings_the_state_back(ready, opened):
         page.fill("#rate", "0.02")
         page.keyboard.press("Tab")
         page.evaluate("page.train(7)")
-        page.click("#boundary", position={"x": 60, "y": 20})
-        drawn(page)
+        press(page, "#boundary", position={"x": 60, "y": 20})
         drawn(page)
         address = page.evaluate("location.hash")
         before = page.evaluate("page.state()")
@@ -821,8 +786,7 @@ def test_too_large_a_learning_rate_is_explained(ready, opened):
         page.keyboard.press("Tab")
         page.evaluate("page.train(30)")
         assert "learning rate is too large" in page.text_content("#said")
-        page.click("#reset")
-        drawn(page)
+        press(page, "#reset")
         assert "step 0" in page.text_content("#figures")
 
 
@@ -831,8 +795,7 @@ def test_a_bias_that_moved_alone_is_told_of(ready, opened):
     with opened(ready, hash=link) as page:
         page.evaluate("page.train(29)")  # no ReLU is alive any more
         before = page.evaluate("page.numbers()")
-        page.click("#one-step")
-        drawn(page)
+        press(page, "#one-step")
         after, said = page.evaluate("page.numbers()"), page.inner_text("#said")
         moved = [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a != b]
         assert moved == [len(after) - 1]  # the last bias
@@ -850,15 +813,12 @@ def test_what_is_said_is_of_this_moment(ready, opened):
             refused = page.inner_text("#refusedRate")
             assert refused == "" if rate == "0" else f"got {rate}." in refused
             assert float(page.input_value("#rate")) == page.evaluate("page.state().settings.rate")
-        page.click("#one-step")
-        drawn(page)
+        press(page, "#one-step")
         said = page.inner_text("#said")
         assert re.fullmatch(r"The loss is still \S+\. No parameter moved: .*", said)
-        page.click("#clear")
-        drawn(page)
+        press(page, "#clear")
         assert "no points" in page.inner_text("#said")
-        page.click("#add")
-        drawn(page)
+        press(page, "#add")
         assert "no points" not in page.inner_text("#said")
 
 
@@ -868,17 +828,13 @@ def test_a_model_that_is_no_mlp_says_what_cannot_be_changed(tmp_path, opened):
     with opened(saved(playground(model, X, Y), tmp_path)) as page:
         assert "neurons cannot be added or removed" in page.text_content("#network")
         assert not any(page.is_visible(part) for part in ("#layers", "#lessons", "#scripts"))
-        page.get_by_role("button", name="layer.weight[0][1]").click()
-        drawn(page)
+        press(page, page.get_by_role("button", name="layer.weight[0][1]"))
         page.get_by_label("Weight", exact=True).fill("0.5")
-        page.keyboard.press("Enter")
-        drawn(page)
+        key(page, "Enter")
         assert 0.5 in page.evaluate("page.numbers()")
         page.click("#next-point")
-        page.click("#opened-all")
-        drawn(page)
-        for p, number in zip(model.parameters(), page.evaluate("page.numbers()"), strict=True):
-            p.data = number
+        press(page, "#opened-all")
+        set_to(model, page.evaluate("page.numbers()"))
         binary_cross_entropy_with_logits(model(X[0]), Y[0]).backward()
         a = "#opened-graph .card[aria-label^='a, parameter']"
         text = page.get_attribute(a, "aria-label").replace("−", "-")
@@ -889,8 +845,7 @@ def test_a_model_that_is_no_mlp_says_what_cannot_be_changed(tmp_path, opened):
 
 
 def script_of(page, package):
-    page.get_by_role("button", name=f"As a Python script: {package}").click()
-    drawn(page)
+    press(page, page.get_by_role("button", name=f"As a Python script: {package}"))
     return page.input_value("#details textarea")
 
 
@@ -1051,8 +1006,7 @@ def test_it_fits_on_every_screen(ready, opened, width, scheme):
         page.hover("#curves [data-word=accuracy]")  # its explanation stays on the screen, too
         for chosen in ("", "#next-point", "[aria-label^='L0.n1']"):
             if chosen:
-                page.click(chosen)
-                drawn(page)
+                press(page, chosen)
             assert page.evaluate("document.documentElement.scrollWidth") <= width
         small = page.evaluate(
             """() => [...document.querySelectorAll("body *")]
@@ -1093,16 +1047,6 @@ def test_words_are_explained_to_mouse_keys_and_readers(ready, opened):
         assert page.get_attribute("#said", "aria-live") == "polite"
 
 
-def test_notebooks_show_it_in_a_frame(tmp_path, opened):
-    path = tmp_path / "notebook.html"
-    path.write_text(f"<!doctype html><p>cell</p>{playground()._repr_html_()}")
-    with opened(path, width=960) as page:
-        frame = page.frames[1]
-        frame.click("#one-step")
-        drawn(frame)
-        assert "step 1 ·" in frame.text_content("#figures")
-
-
 def test_a_slide_fits_the_screen_and_a_presenters_remote_trains(ready, opened):
     with opened(ready, width=1280, height=800) as page:
         page.get_by_role("button", name="Present").click()
@@ -1123,8 +1067,7 @@ def test_it_can_be_embedded_in_a_small_frame(ready, opened):
             box = page.locator(part).bounding_box()
             assert box["y"] + box["height"] <= 480, part
         assert not any(map(page.is_visible, ("h1", "#data-panel", "#optimizer")))
-        page.click("#one-step")
-        drawn(page)
+        press(page, "#one-step")
         assert page.evaluate("location.hash").startswith("#embed")
 
 
@@ -1143,8 +1086,7 @@ def test_a_rate_too_large_is_compared_with_a_tenth_of_it(ready, opened):
         assert page.evaluate("page.numbers()") == after
     model = MLP(2, [8, 8, 1], activation="tanh")
     optimizer = Adam(model.parameters(), lr=0.2)
-    for p, number in zip(model.parameters(), before, strict=True):
-        p.data = number
+    set_to(model, before)
     X, y = [p["numbers"] for p in points], [2 * p["label"] - 1 for p in points]
 
     def loss():
@@ -1208,8 +1150,7 @@ def test_the_page_says_why_a_network_does_not_learn(opened, tmp_path):
         assert "inputs" not in page.locator("#said").inner_text()  # before the first step
         page.evaluate("page.train(1)")
         assert "The inputs go up to 150." in page.locator("#said").inner_text()
-        page.locator("#sentence button", has_text="Scale the inputs").click()
-        drawn(page)
+        press(page, page.locator("#sentence button", has_text="Scale the inputs"))
         points = page.evaluate("page.state().examples.map(e => e.numbers)")
         assert points == [[-1, -1], [-1, 1], [1, -1], [1, 1]]
         page.evaluate("page.train(1)")

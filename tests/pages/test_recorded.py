@@ -100,21 +100,6 @@ def test_it_plays_to_the_end_and_again(tmp_path, opened):
         until(page, "page.now() === page.count - 1 && !page.transport.isPlaying()")
 
 
-def test_space_pauses(tmp_path, opened):
-    history = plot.animate(lambda P: P[:, 0], X, Y)
-    for step in range(101):
-        history.record(1 / (step + 1))
-    with opened(page_of(history, tmp_path)) as page:
-        page.click("#play")
-        page.select_option("#speed", "0.25")  # half a minute, whatever else the machine does
-        until(page, "page.now() > 1")
-        assert page.get_attribute("#play", "aria-label") == "Pause"
-        assert page.get_attribute("#said", "aria-live") == "off"
-        page.keyboard.press("Space")
-        assert page.get_attribute("#play", "aria-label") == "Play"
-        assert not page.evaluate("page.transport.isPlaying()")
-
-
 def test_the_network_shows_gradients_and_what_a_neuron_sees(history, tmp_path, opened):
     frames = history.all_frames()
     about = "document.querySelector('#about').textContent"
@@ -159,18 +144,6 @@ def test_the_regions_are_where_the_model_puts_them(tmp_path, opened):
         assert right[0] < right[1] < right[2]  # the blue of class 0
 
 
-def test_hostile_names_are_text_and_nothing_else(tmp_path, opened):
-    path = page_of(trained(2, classes=6, names=HOSTILE), tmp_path)
-    for width in (390, 1280):
-        with opened(path, width=width, reduced_motion="reduce") as page:
-            assert [
-                item.text_content() for item in page.query_selector_all("#legend bdi")
-            ] == HOSTILE
-            assert page.evaluate("document.scripts.length") == 2
-            assert page.evaluate("document.querySelectorAll('#legend b').length") == 0
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
 @pytest.mark.parametrize(
     ("make", "visible", "said"),
     [
@@ -200,15 +173,3 @@ def test_the_end_says_that_gradients_are_not_known_there(tmp_path, opened):
 def test_print_is_light_and_without_buttons(history, tmp_path, opened):
     with opened(page_of(history, tmp_path), color_scheme="dark", reduced_motion="reduce") as page:
         assert_print_is_light(page, ["#boundary"], hidden="#play")
-
-
-def test_notebooks_show_the_page_in_a_frame_of_its_own(tmp_path, opened):
-    path = tmp_path / "notebook.html"
-    path.write_text(f"<!doctype html><p>cell</p>{trained(2, names=HOSTILE[:2])._repr_html_()}")
-    with opened(path, reduced_motion="reduce") as page:
-        frame = page.frames[1]
-        frame.press("#slider", "Home")  # pauses, too
-        until(frame, "document.querySelector('#said').textContent.includes('step 0 of 2')")
-        frame.click("#last")
-        until(frame, "document.querySelector('#said').textContent.includes('step 2 of 2')")
-        assert page.evaluate("getComputedStyle(document.body).maxWidth") == "none"

@@ -221,9 +221,7 @@ def test_points_on_top_of_each_other_are_drawn(points):
     [
         ({"X": []}, "X expects n points"),
         ({"X": [[1.0, 2.0, 3.0]] * 4}, r"shape \(n, 2\), got shape \(4, 3\)"),
-        ({"X": [1.0, 2.0, 3.0, 4.0]}, r"got shape \(4,\)"),
         ({"X": [[math.nan, 0.0], *POINTS[1:]]}, "finite coordinates"),
-        ({"y": [0, 1]}, r"4 labels, one for each point, got shape \(2,\)"),
         ({"y": [0, 1, 2, 1]}, r"return n x 3 scores.* got shape \(3,\)"),
         ({"y": [-1, 0, 1, 1]}, r"got \[-1, 0, 1\]"),
         ({"names": ["one"]}, "names of 2 to 8 classes, got 1"),
@@ -289,7 +287,6 @@ def test_up_to_eight_classes_differ_in_colour_and_marker_and_have_names(k):
     ("arguments", "message"),
     [
         ({"y": [0, 1, 2, 8]}, r"0, 1, ..., k - 1 for k classes \(at most 8\), got \[0, 1, 2, 8\]"),
-        ({"y": [0, 1, 2, 0.5]}, r"got \[0, 0\.5, 1, 2\]"),
         ({"y": [0, 1, 3, 1], "names": "abc"}, r"got \[0, 1, 3\]"),
         ({"y": [-1, 1, 1, 1], "names": "abc"}, r"got \[-1, 1\]"),
         ({"names": "abcdefghi"}, "of 2 to 8 classes, got 9"),
