@@ -1,4 +1,4 @@
-"""The loss over two parameters, with paths on it."""
+"""The loss over two parameters, or over two directions of all parameters, with paths on it."""
 
 from __future__ import annotations
 
@@ -30,11 +30,12 @@ BAD = ArithmeticError, ValueError  # where a loss or its gradient is not defined
 def landscape(
     loss: Callable[[], Any],
     a: Any,
-    b: Any,
+    b: Any = None,
     paths: Mapping[str, Any] | None = None,
     *,
     steps: int = 50,
     reach: float = 1.0,
+    seed: int = 0,
     dark: bool = False,
     language: str | None = None,
 ) -> NotebookFigure:
@@ -44,23 +45,33 @@ def landscape(
     are the last losses. What a diverging path visits, at more than twice the first loss, may be
     outside. `.save("landscape.gif")` writes a film, `.save("landscape.png")` the whole paths.
 
+    Over a model, the two directions are its gradient and a random direction; each is scaled so that
+    its part in each layer is as long as the parameters there. A path is then seen from above: it
+    leaves the plane, so its losses are not those of the plane.
+
     Parameters and optimizers are afterwards as before. The loss is computed once for the 3,600
     points together, or point by point if its operations do not allow that.
 
     Args:
         loss: a function without arguments that computes the loss, a Value or a number, from the
             data that the parameters have when it is called.
-        a: a parameter.
-        b: another parameter.
+        a: a parameter; or a model, or a list of all its parameters.
+        b: another parameter; or nothing.
         paths: a dict of names and paths. A path is an optimizer of these parameters, which takes
-            steps from where they are now; or what you recorded: a list of pairs (a, b).
+            steps from where they are now; or what you recorded: a list of pairs (a, b), or for a
+            model, of lists of all parameters.
         steps: how many steps an optimizer takes.
-        reach: how far from the present parameters the picture goes at least, to each side.
+        reach: how far from the present parameters the picture goes at least, to each side; for a
+            model, in units of the directions.
+        seed: of the random direction.
         dark: whether the figure has a dark background.
         language: that of the words in it, as in `explain`.
 
     Raises:
         ValueError: an optimizer has other parameters, or rows of a path have the wrong length.
+
+    Source: Li, Xu, Taylor, Studer, Goldstein, "Visualizing the loss landscape of neural nets",
+    2018, section 4, where a filter is what a layer is here.
 
     >>> from micrograd import SGD, Adam, Value
     >>> a, b = Value(3.0), Value(2.0)
@@ -71,19 +82,26 @@ def landscape(
     >>> a
     Value(data=3.0, grad=0)
     """
-    parameters = Parameters([a, b], "landscape").all
-    label_of = Names(variables(None)).label_of
-    given = (getattr(p, "label", "") or label_of.get(p) for p in (a, b))
-    names = [as_label(name or x) for name, x in zip(given, "ab", strict=True)]
+    parameters = Parameters(a if b is None else [a, b], "landscape").all
     with restored(parameters):
         now = _numbers(parameters)
+        if b is not None:
+            label_of = Names(variables(None)).label_of
+            given = (getattr(p, "label", "") or label_of.get(p) for p in (a, b))
+            names = [as_label(name or x) for name, x in zip(given, "ab", strict=True)]
+            directions, origin, start = np.eye(2), np.zeros(2), now
+        else:
+            names = [said("plot", f"landscape.{x}") for x in ("gradient", "random")]
+            directions, origin, start = _directions(a, loss, parameters, seed), now, np.zeros(2)
         first = _losses(loss, parameters, now[None])
-        ways, seen = {}, [np.array([now - reach, now + reach])]
+        ways, places, seen = {}, {}, [[start - reach, start + reach]]
         for name, path in (paths or {}).items():
-            places, losses = ways[name] = _way(name, path, loss, parameters, steps)
-            seen.append(places[losses <= 2 * max(losses[0], first[0])])
+            rows, losses = ways[name] = _way(name, path, loss, parameters, steps)
+            nearest = np.linalg.lstsq(directions.T, (rows - origin).T, rcond=None)[0]
+            places[name] = nearest.T
+            seen.append(places[name][losses <= 2 * max(losses[0], first[0])])
         plane = Plane(np.concatenate(seen), RESOLUTION)
-        heights = _losses(loss, parameters, plane.grid)
+        heights = _losses(loss, parameters, origin + plane.grid @ directions)
     figure = NotebookFigure(5.4, 4.9, dark)
     ax = figure.add_subplot()
     theme = theme_of(ax)
@@ -91,10 +109,11 @@ def landscape(
     ax.set(xlabel=names[0], ylabel=names[1])
     style_axes(ax)
     tracks = []
-    for k, (name, (place, losses)) in enumerate(ways.items()):
+    for k, (name, place) in enumerate(places.items()):
         look: Any = {"color": theme[f"class-{k % len(MARKERS)}"], "markeredgecolor": theme["ink"]}
         look |= {"marker": MARKERS[k % len(MARKERS)], "markersize": 8, "markevery": [-1]}
-        ends = said("plot", "landscape.end", name=as_label(name), loss=f"{losses[-1]:.3g}")
+        loss_at_end = f"{ways[name][1][-1]:.3g}"
+        ends = said("plot", "landscape.end", name=as_label(name), loss=loss_at_end)
         tracks += ax.plot(*place.T, label=ends, linewidth=1.8, **look)
         ax.plot(*place[0], "o", color=theme["panel"], markeredgecolor=theme["ink"], zorder=4)
     if tracks:
@@ -104,10 +123,10 @@ def landscape(
         )  # fmt: skip
 
     def draw(step: int) -> None:
-        for track, (place, _) in zip(tracks, ways.values(), strict=True):
+        for track, place in zip(tracks, places.values(), strict=True):
             track.set_data(*place[: step + 1].T)
 
-    longest = max((len(place) for place, _ in ways.values()), default=1)
+    longest = max(map(len, places.values()), default=1)
     figure.film = lambda: filmed(figure, draw, longest)
     ends = ", ".join(str(track.get_label()) for track in tracks)
     low, high = (f"{f(heights):.3g}" for f in (np.nanmin, np.nanmax))
@@ -118,6 +137,25 @@ def landscape(
 
 def _numbers(parameters: Sequence[Any]) -> Array:
     return np.array([innermost(p.data) for p in parameters], dtype=float)
+
+
+def _directions(model: Any, loss: Any, parameters: Sequence[Any], seed: int) -> Array:
+    # The gradient and a random direction; in each layer as long as the parameters there.
+    for p in parameters:
+        p.grad = 0
+    loss().backward()
+    gradient = [innermost(p.grad) for p in parameters]
+    directions = np.array([gradient, np.random.default_rng(seed).normal(size=len(parameters))])
+    paths = Names({"model": model}).path_of
+    layers: dict[str, list[int]] = {}
+    for i, p in enumerate(parameters):
+        name = paths.get(p, "").partition(".")[2]
+        layers.setdefault(name.partition("." if "." in name else "[")[0], []).append(i)
+    numbers = _numbers(parameters)
+    for inside in layers.values():
+        lengths = np.linalg.norm(directions[:, inside], axis=1, keepdims=True)
+        directions[:, inside] *= np.linalg.norm(numbers[inside]) / np.maximum(lengths, 1e-300)
+    return directions
 
 
 def _way(

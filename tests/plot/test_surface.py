@@ -1,11 +1,13 @@
 """The loss over two parameters, with the paths of optimizers on it."""
 
+import math
+
 import numpy as np
 import pytest
 from matplotlib.contour import QuadContourSet
 from PIL import Image
 
-from micrograd import SGD, Adam, Value, compile
+from micrograd import MLP, SGD, Adam, Value, compile
 from micrograd.plot import landscape
 
 
@@ -67,6 +69,26 @@ def test_points_without_a_loss_are_left_out_and_a_diverging_path_ends():
     picture = landscape(lambda: a**4 + b**2, a, b, {"wild": SGD([a, b], lr=1e3)}, reach=2)
     assert len(paths(picture)["wild"]) < 50
     assert picture.axes[0].get_xlim()[1] < 4
+
+
+def test_directions_of_a_model_are_as_long_as_each_of_its_layers():
+    model = MLP(2, [3, 1])
+
+    def loss():
+        return sum((model([x, 1.0]) - x) ** 2 for x in (-1.0, 2.0))
+
+    model.zero_grad()
+    loss().backward()
+    move, now = [], [p.data for p in model.parameters()]
+    for layer in model.layers:
+        data, grad = np.array([(p.data, p.grad) for p in layer.parameters()]).T
+        move += (grad * math.hypot(*data) / math.hypot(*grad)).tolist()
+    mine = [now, np.add(now, move)]
+    picture = landscape(loss, model, paths={"mine": mine, "SGD": SGD(model, lr=1e-3)}, steps=3)
+    assert np.allclose(paths(picture)["mine"], [[0, 0], [1, 0]])
+    x, y = np.diff(paths(picture)["SGD"], axis=0).T
+    assert x.max() < 0
+    assert abs(y).max() < abs(x).min()
 
 
 def test_paths_of_something_else_are_refused():
