@@ -263,9 +263,10 @@ class Compiled:
                 return None
             raise
         shapes, arrays = tuple(map(shape_of, given)), [a for a in given if is_array(a)]
-        lengths = {len(a) for a in arrays if a.ndim and not isinstance(a, Shared)} or {1}
+        counts = [len(a) for a in arrays if a.ndim and not isinstance(a, Shared)]
+        lengths = {*counts} or {1}
         if len(lengths) > 1 or lengths == {0}:
-            found = " and ".join(map(str, sorted(lengths)))
+            found = " and ".join(map(str, counts))
             raise ValueError(
                 f"expected arrays with a row for each example, of the same length, got {found} rows"
             )

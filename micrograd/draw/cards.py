@@ -92,8 +92,9 @@ class Cards:
                 )
             return [place[value] for value in values]
 
-        told = self.highlight if isinstance(self.highlight, Mapping) else {}
-        marked = boxes("highlight", [*told] or self.highlight)
+        is_told = isinstance(self.highlight, Mapping)
+        told = self.highlight if is_told else {}
+        marked = boxes("highlight", [*told] if is_told else self.highlight)
         self.done = set(boxes("done", self.done))
         self._found = {k: {} for k in marked} | dict(zip(marked, told.values(), strict=False))
         self._strongest = largest(box.data for box in nodes if box.level == "neuron")
