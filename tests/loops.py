@@ -96,6 +96,9 @@ VELOCITY = [("before = 0", "v = 0"),
 VELOCITIES = [("before = 0", "v = [0] * 99"), (MOVE, "    for i, p in enumerate("
                "model.parameters()):\n        v[i] = 0.8 * v[i] + p.grad\n        "
                "p.data -= 0.02 * v[i]")]  # fmt: skip
+BY_LIST = ("model, bar", "[*{p: 0 for p in model.parameters()}], bar")
+SHARED = ("before = 0", "for layer in model.layers[:2]:\n    layer.neurons = layer.neurons[:1] * 4")
+OUT, MIXED = "model(x).sigmoid()", [("[1.0, -1.0, -1.0, 1.0]", "[1.0, 0.0, 0.0, 1.0]")]
 PAIRS, LISTED = ("before = 0", "pairs = zip(xs, ys)"), ("before = 0", "pairs = [*zip(xs, ys)]")
 IN_PAIRS = (SUM, f"sum(({LOSS} for x, t in pairs), Value(0.0))")
 EACH = "".join(f"    {line}\n" for line in BODY.replace(SUM, LOSS).splitlines())
@@ -124,6 +127,7 @@ TABLE = [
         [(BODY, ONE_CALL), COMPILED]),
     Row("uphill", [("-= 0.05", "+= 0.05")], []),
     Row("uphill", [*VELOCITIES, ("-= 0.02", "+= 0.02")], VELOCITIES),
+    Row("accumulated", [*VELOCITIES, ("0.8 * v", "v")], VELOCITIES),
     Row("others", VELOCITY, VELOCITIES),
     Row("others", [("0.05 * p.grad", "0.05 * max(1, min(-1, p.grad))")],
         [("0.05 * p.grad", "0.05 * max(-1, min(1, p.grad))")]),
@@ -165,9 +169,6 @@ TABLE = [
     Row("unbounded", [(LOSS, "-t * model(x)"), (MODEL, "MLP(3, [1])")],
         [(LOSS, "(1 - t * model(x)).relu()"), (MODEL, "MLP(3, [1])")]),
     Row("unused", [("before = 0", "model.extra = Value(1.0)")], []),
-    Row("printed", [("loss = sum", "part = sum"), (BACKWARD, "    loss = part + sum(p * p for p in "
-         "model.parameters())\n    part.backward()\n")],
-        [(BACKWARD, "    (loss / 2).backward()\n")]),
     # ---- the step
     Row("too_slow", [("0.05 * p", "0.02 * 0.3 ** step * p")],
         [("0.05 * p", "0.05 * 0.9 ** step * p")]),
@@ -211,8 +212,12 @@ TABLE = [
          ("0.05", "1e-3"),         ("60", "300")], [("model, bar", "model, xs, ys, bar")]),
     Row("imbalance", [*SIXTEEN, BCE, ("before = 0", "ys = [int(t == '1') for t in ys]")],
         [*SIXTEEN, BCE]),
+    Row("imbalance", [(LOSS, f"(lambda p: -(t * p.log()))({OUT})"), LINEAR, *MIXED],
+        [(LOSS, f"(lambda p: -(t * p.log() + (1 - t) * (1 - p).log()))({OUT})"), LINEAR, *MIXED]),
     # ---- the network
     Row("equal_weights", [("\nxs", EQUAL)], []),
+    Row("equal_weights", [BY_LIST, ("\nxs", EQUAL)], [BY_LIST]),
+    Row("equal_weights", [BY_LIST, *OWN_CLASSES, SHARED], [BY_LIST, *OWN_CLASSES]),
     Row("no_activation", [*DATA, (MODEL, "MLP(2, [4, 1], 'linear', 'tanh')"), ("60", "50")],
         [*DATA, (MODEL, "MLP(2, [4, 1], 'tanh', 'tanh')"), ("60", "400")]),
     Row("plateau", [*DATA, (MODEL, "MLP(2, [1])"), ("60", "200")],
@@ -225,11 +230,12 @@ TABLE = [
         [*DATA, (MODEL, "MLP(2, [4, 1], 'tanh')"), ("60", "400")], 0),
     Row("dead", [*DATA, (MODEL, "MLP(2, [4, 1])"), ("60", "400"), (BODY, ONE_CALL), COMPILED],
         [*DATA, (MODEL, "MLP(2, [4, 1], 'tanh')"), ("60", "400"), (BODY, ONE_CALL), COMPILED], 0),
+    Row("saturated", [BY_LIST, ("\nxs", "\nfor p in model.parameters():\n    p.data *= 30\nxs")],
+        [BY_LIST]),
     Row("saturated", [("\nxs", "\nfor p in model.parameters():\n    p.data *= 30\nxs")], []),
     Row("fading", [(MODEL, MANY), UNEQUAL,
                    ("\nxs", "\nfor p in model.parameters():\n    p.data *= 0.02\nxs")],
         [(MODEL, MANY), UNEQUAL]),
-    Row("equal_outputs", [(LOSS, "(model(x) / model(x) - t) ** 2")], []),
     # ---- the first number that is not finite
     Row("nonfinite", [(MODEL, "MLP(3, [4, 4, 1], 'relu')"), ("0.05 * p", "1e60 * p")], []),
     Row("nonfinite", [("[[2.0", "[[1e308 * 10")], []),

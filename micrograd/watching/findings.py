@@ -17,11 +17,12 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from operator import mul
+from itertools import pairwise
+from operator import mul, sub
 from statistics import fmean
 from typing import Any
 
-from micrograd.watching.step import History, Look, norm
+from micrograd.watching.step import History, Look, norm, table_of
 
 Gaps = dict[str, Any] | None
 
@@ -173,12 +174,27 @@ def accumulated(h: History) -> Gaps:
         return named(h, range(len(first)), first) | {"key": "accumulated.first"}
     if len(h.steps) < 3 or not all(step.moved for step in h.steps):
         return None
+    if _adds_up(h):
+        return {"key": "accumulated.velocity"}
     before, last = h.step.before, h.steps[-2]
     used = [i for i, g in enumerate(before) if g and g != h.step.grads[i]]
     kept = [i for i in used if last.data[i] != last.after[i]]
     gaps = named(h, kept, before) if kept else None
     grads = [f"{step.grads[gaps['i']]:.3g}" for step in h.steps] if gaps else []
     return gaps and gaps | {"grads": ", ".join(grads[-3:])}
+
+
+def _adds_up(h: History) -> bool:
+    # Whether d[t] = d[t - 1] - r g[t], with the r of the first step: a velocity without damping.
+    if not h.first or [*h.steps][-3].number + 2 != h.step.number:
+        return False
+    r = -dot(h.first.movement, h.first.grads) / norm(h.first.grads) ** 2
+    for last, step in pairwise([*h.steps][-3:]):
+        d = map(sub, step.movement, last.movement)
+        left = [x + r * g for x, g in zip(d, step.grads, strict=True)]
+        if r <= 0 or norm(left) > ALIKE * norm(step.movement):
+            return False
+    return True
 
 
 def missing(h: History) -> Gaps:
@@ -224,16 +240,9 @@ def one_example(h: History) -> Gaps:
 
 def unused(h: History) -> Gaps:
     """Parameters on which the loss does not depend, but for single rows: others may use those."""
-    tables = {h.table[i] for i in h.used}
-    found = [name for name, table in zip(h.names, h.table, strict=True) if table not in tables]
+    tables = {table_of(h.names[i]) for i in h.used}
+    found = [name for name in h.names if table_of(name) not in tables]
     return listed(h, found) if tables else None
-
-
-def printed(h: History) -> Gaps:
-    """A variable `loss` that is not the one on which backward() was called."""
-    other, loss = h.step.printed, h.step.loss
-    is_other = other is not None and not math.isclose(other, loss, rel_tol=1e-9)
-    return {"printed": other, "loss": loss} if is_other else None
 
 
 # ---- 3. The step
@@ -321,13 +330,14 @@ def scale(h: History) -> Gaps:
     if len({row for row, _ in h.seen}) == 1 < len({*h.seen}):
         return {"key": "scale.same", "first": ", ".join(f"{x:.3g}" for x in h.seen[0][0][:3])}
     columns: dict[str, list[float]] = defaultdict(list)
-    for i, numbers in h.look.inputs.items():
-        columns[h.names[i].removeprefix(h.row[i])] += numbers
+    for row in h.look.rows(h.look.inputs).values():
+        for k, i in enumerate(row):
+            columns[f"[{k}]"] += h.look.inputs[i]
     sizes = {column: math.sqrt(fmean(x * x for x in xs)) for column, xs in columns.items()}
     column = max(sizes, key=lambda name: sizes[name], default="")
     if not sizes or NEAR < sizes[column] < FAR or sizes[column] in (0, math.inf):
         return None
-    return {"column": column or "[0]", "low": min(columns[column]), "high": max(columns[column])}
+    return {"column": column, "low": min(columns[column]), "high": max(columns[column])}
 
 
 def targets(h: History) -> Gaps:
@@ -386,6 +396,11 @@ def imbalance(h: History) -> Gaps:
     is_one = are_classes and are_all and len({t for _, t in seen}) == 1
     if is_one or (h.largest_class == 1 and h.examples >= SEEN):
         return {"key": "imbalance.one"}
+    shares = [share for look in h.looks for share in look.shares]
+    kinds, ps = {kind for _, kind, _ in shares}, {round(p, 6) for *_, p in shares}
+    is_half = len(kinds) == 1 and any(kinds) and ps.isdisjoint(round(1 - p, 6) for p in ps)
+    if is_half and len(shares) >= SEEN and len({t == 0 for t, *_ in shares}) == 2:
+        return {"key": "imbalance.half"}
     is_common: Any = COMMON <= h.largest_class < 1 and len(h.losses) >= BEGINNING
     is_all = is_common and h.accuracy and math.isclose(h.accuracy, h.largest_class)
     return {"share": round(100 * h.largest_class)} if is_all else None
@@ -412,14 +427,19 @@ def shrunk(h: History) -> Gaps:
 
 def equal_weights(h: History) -> Gaps:
     """Neurons of a hidden layer that are all the same, so they stay the same."""
-    for layer, indices in [*h.layers.items()][:-1]:
-        rows: dict[str, list[float]] = defaultdict(list)
-        for i in indices:
-            row = h.row[i].removeprefix(layer)
-            if h.row[i] != h.names[i] and "[" in row:  # in .neurons[0].w or .weight[0], not .bias
-                rows[row] += h.step.after[i], h.first.data[i] if h.first else 0.0
-        if len(rows) > 1 and len({*map(tuple, rows.values())}) == 1:
-            return {"layer": layer, "n": len(rows)}
+    for row in h.look.rows(h.look.fed).values():
+        inputs = [h.look.fed[i] for i in row]
+        if len(row) < 2 or len({tuple(x for _, x in each) for each in inputs}) > 1:
+            continue  # the inputs of this neuron differ
+        units = {unit for each in inputs for unit, _ in each}
+        inside = h.look.rows(h.look.used)
+        pairs = [*zip((h.first or h.step).data, h.step.data, strict=True)]
+        weights = {tuple(pairs[i] for i in inside[unit]) for unit in units}
+        gaps = {"layer": h.layer[min(units)], "n": len(row)}
+        if len(units) == 1 and any(x for _, x in inputs[0]):
+            return gaps | {"key": "equal_weights.shared"}
+        if len(units) > 1 == len(weights):
+            return gaps
     return None
 
 
@@ -434,7 +454,7 @@ def dead(h: History) -> Gaps:
     for layer, are_dead in layers.items():
         n, m = sum(are_dead), len(are_dead)
         if (n == m and len(looks) >= 3) or (n >= DEAD * m and stalled(h)):
-            return {"layer": layer or None, "n": n, "all": m}
+            return {"layer": layer, "n": n, "all": m}
     return None
 
 
@@ -443,8 +463,8 @@ def saturated(h: History) -> Gaps:
     first = _flat(h, h.first_look)
     for layer, share in _flat(h, h.look).items():
         from_start = min(share, first.get(layer, 0)) > ALL_FLAT and stays(h)
-        if from_start or (share > FLAT and layer != h.layer[-1] and stalled(h)):
-            return {"layer": layer or None, "share": round(100 * share)}
+        if from_start or (share > FLAT and layer != [*h.layers][-1] and stalled(h)):
+            return {"layer": layer, "share": round(100 * share)}
     return None
 
 
@@ -460,37 +480,23 @@ def _flat(h: History, look: Look) -> dict[str, float]:
 
 
 def fading(h: History) -> Gaps:
-    """Gradients that get smaller, or larger, from layer to layer."""
+    """Gradients that get smaller from layer to layer."""
     layers = h.layers
     if len(layers) < 3 or not h.first or not stays(h):
         return None
     sizes = [max(abs(h.first.grads[i]) for i in some) for some in layers.values()]
     limit, names = max(FADING ** (len(layers) - 1), FADED), [*layers]
-    if not all(sizes) or limit < sizes[0] / sizes[-1] < 1 / limit:
-        return None
     known = {"first": names[0], "size": sizes[0], "last": names[-1], "at_last": sizes[-1]}
-    return {"key": "fading.growing" * (sizes[0] > sizes[-1]), **known}
-
-
-def equal_outputs(h: History) -> Gaps:
-    """The same prediction for all examples, from the start."""
-    for look in h.first_look, h.look:
-        outputs, targets = [p for _, p, _ in look.pairs], {t for _, _, t in look.pairs}
-        if len(outputs) < 3 or len(targets) < 2 or not stays(h):
-            return None
-        if max(outputs) - min(outputs) > ALIKE * max(1, *map(abs, outputs)):
-            return None
-    return {"output": outputs[0], "n": len(outputs)}
+    return known if all(sizes) and sizes[0] < limit * sizes[-1] else None
 
 
 CAUSES = (
     nonfinite, no_backward, stale, detached, unmoved, overwritten, accumulated, renewed,
-    missing, unused, one_example, printed, uphill, others, differences, unbounded, scale,
+    missing, unused, one_example, uphill, others, differences, unbounded, scale,
     reach, shuffled, crossed, twice, imbalance, equal_weights,
 )  # fmt: skip
 EFFECTS = (
-    targets, too_fast, too_slow, no_activation, shrunk, dead, saturated, fading, equal_outputs,
-    plateau,
+    targets, too_fast, too_slow, no_activation, shrunk, dead, saturated, fading, plateau,
 )  # fmt: skip
 AT_ONCE = {  # look back themselves
     nonfinite, accumulated, renewed, uphill, unbounded, shuffled, imbalance, *EFFECTS,

@@ -28,6 +28,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import permutations
 from numbers import Real
+from operator import itemgetter
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -43,7 +44,7 @@ from micrograd.draw.variables import variables
 from micrograd.engine import Value, topological_order
 from micrograd.nn import accuracy
 from micrograd.optim import Optimizer, Parameters
-from micrograd.texts import filled, said, texts_of
+from micrograd.texts import filled, said, speaking, texts_of
 from micrograd.watching import findings as rules
 from micrograd.watching.step import History, Look, Step
 
@@ -104,7 +105,7 @@ class Run:
         bar: bool = True,
         language: str | None = None,
     ) -> None:
-        self.items, self.model, self.bar = items, model, bar
+        self.items, self.model, self.bar, self.language = items, model, bar, language
         self.examples = None if X is None or y is None else (plain(X)[:MOST], flat(y)[:MOST])
         self.findings: dict[str, Finding] = {}  # by their names in findings.py
         self._texts = texts_of("watch", language)
@@ -120,19 +121,16 @@ class Run:
         self._failed = ""  # the operation that raised an error
         self._root: Callable[[], object] = lambda: None  # of the last backward pass
         self._spent, self._begin = 0.0, perf_counter()
-        self._own([] if model is None else _parameters(model))
+        self._own(model)
         self.history.examples = len(self.examples[1]) if self.examples else 0
-        own = {*map(id, self._values)}
-        known = [model, *variables(None).values()] if not is_model(model) else [model]
-        for inside in ([*found(x, "", True, _is_parameter)] for x in known if is_model(x)):
-            if any(id(p) in own for _, p, _ in inside):
-                self.history.hidden += [(name[1:], p) for name, p, _ in inside if id(p) not in own]
 
-    def _own(self, named: Sequence[tuple[str, Any]]) -> None:
+    def _own(self, model: Any) -> None:
+        with speaking(self.language):
+            named, hidden = ([], []) if model is None else _parameters(model)
+            self.history = History([name for name, _ in named], hidden=hidden)
         self._values = [p for _, p in named]
         # nodes of another engine may be compared by their numbers
         self._index = {p: i for i, p in enumerate(self._values) if isinstance(p, Value)}
-        self.history = History([name for name, _ in named])
         self._last = self._numbers()
 
     def __iter__(self) -> Iterator[Any]:
@@ -201,9 +199,6 @@ class Run:
                 step.reached = any(node in self._index for node in order)
                 step.look = Look(order, self._index) if step.reached or first else step.look
             known = variables(None) if first else {}
-            other = known.get("loss")
-            if isinstance(other, Value) and other._prev and other is not root:
-                step.printed = None if any(other is v for v in order) else other.data
             optimizers = [x for x in self._optimizers(known) if getattr(x, "momentum", True)]
             step.optimizer = weakref.ref(optimizers[0]) if optimizers else step.optimizer
         if not step.bad and not math.isfinite(sum(checked)):
@@ -258,9 +253,9 @@ class Run:
         if not step.passes or now[0] != step.data or not any(now[1]):
             self._close(step, now)
 
-    def failed(self, formula: str, operands: Sequence[Any]) -> None:
+    def failed(self, op: str, operands: Sequence[Any]) -> None:
         """An operation raised an error; if the loop turns again, the program has caught it."""
-        self._failed = formula
+        self._failed = self._formula(op, operands)
         if not self.history.looks and isinstance(operands[0], Value):
             self._step = self._step or self._opened(self._last)
             self._step.look = Look(topological_order(*operands), self._index)
@@ -270,7 +265,7 @@ class Run:
         step = self._step or (self._opened(self._numbers()) if self._failed else None)
         if step:
             if self._failed:
-                step.bad = {"formula": self._failed, "result": "an error"}
+                step.bad = {"formula": self._failed, "result": self._texts["run.result.error"]}
             times = rules.TIMES if self._failed else max(1, step.turns)  # there are no more steps
             self._close(step, self._numbers(), times)
         if self.examples:
@@ -340,7 +335,7 @@ class Run:
         # The first operation that gave a number that is not finite, forward or backward.
         for node in order if isinstance(order[-1], Value) else ():
             if not math.isfinite(node.data):
-                formula = described(node._op, node._prev) if node._prev else ""
+                formula = self._formula(node._op, node._prev) if node._prev else ""
                 if node in self._index:
                     name = self.history.names[self._index[node]]
                     formula = filled(self._texts["run.formula.update"], name=name)
@@ -349,10 +344,13 @@ class Run:
         for node in reversed(order):
             operands = getattr(node, "_prev", ())
             if not all(math.isfinite(operand.grad) for operand in operands):
-                formula = described(node._op, [*operands])
+                formula = self._formula(node._op, [*operands])
                 formula = filled(self._texts["run.formula.backward"], formula=formula)
                 return {"formula": formula, "result": self._texts["run.result.bad"]}
         return None
+
+    def _formula(self, op: str, operands: Sequence[Any]) -> str:
+        return described(op, operands, self._texts["run.formula"], ", ")
 
     def _pairs_of(self, names: Sequence[str]) -> Sequence[Any]:
         return _pairs(*[variables(None).get(name, ()) for name in names] or self._given)
@@ -418,7 +416,8 @@ def look_after(
     losses: list[float],
 ) -> str:
     """What an eager look at some examples says after a training that did not learn, or ''."""
-    named = [pair for pair in _in_graph(parameters) if any(pair[1] is p for p in parameters)]
+    every, _ = _parameters(_in_graph(parameters))
+    named = [pair for pair in every if any(pair[1] is p for p in parameters)]
     history = History([name for name, _ in named], losses=losses)
     index = {p: i for i, (_, p) in enumerate(named)}
     data, grads = [p.data for p in index], [p.grad for p in index]
@@ -445,9 +444,8 @@ def _look(
 
 
 def _told(name: str, gaps: dict[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
-    # What is wrong, and how to mend it; a layer without a name is the whole model.
+    # What is wrong, and how to mend it.
     shown = {k: f"{x:.3g}" if isinstance(x, float) else x for k, x in gaps.items()}
-    shown |= {k: texts["run.model"] for k, x in gaps.items() if x is None}
     key = gaps.get("key") or name
     return {part: filled(texts[f"{key}.{part}"], **shown) for part in ("what", "how")}
 
@@ -486,33 +484,41 @@ def _are_mixed(before: Sequence[Any], now: Sequence[Any]) -> bool:
     return before != now and all(sorted(a) == sorted(b) for a, b in zip(*columns, strict=True))
 
 
-def _parameters(model: Any) -> list[tuple[str, Any]]:
-    # The parameters with their names: paths in the model, variables, or labels.
+def _parameters(model: Any) -> tuple[list[tuple[str, Any]], list[tuple[str, Any]]]:
+    # The parameters with their names: paths in the model, variables, or labels. And those in the
+    # model that parameters() leaves out.
     given = model.parameters() if callable(getattr(model, "parameters", None)) else model
-    paths = {}
-    if is_model(model):
-        paths = {id(p): name[1:] for name, p, _ in found(model, "", True, _is_parameter)}
+    given = {id(p): p for p in given}.values() if isinstance(given, list) else given  # each once
     parameters = Parameters(given, "watch").all
-    for name, thing in variables(None).items() if {*map(id, parameters)} - paths.keys() else ():
-        for path, p, _ in found(thing, name, is_node=_is_parameter):
-            paths.setdefault(id(p), path)
+    own, places, hidden = {*map(id, parameters)}, [], []
+    for name, thing in [("", model)] * is_model(model) + [*variables(None).items()]:
+        inside = [*found(thing, name, is_model(thing), _is_parameter)]
+        paths = {id(p): path for path, p, _ in inside if id(p) in own}
+        dots = [path.count(".") for path in paths.values()]
+        if is_model(thing) and paths and (thing is model or not is_model(model)):
+            hidden += [(path.partition(".")[2], p) for path, p, _ in inside if id(p) not in own]
+        if is_model(thing) and (len(paths) == len(own) or not name):  # the whole model
+            paths = {key: path.partition(".")[2] for key, path in paths.items()}
+        places.append((-sum(map(bool, dots)), sum(dots), paths))
+    paths = {}
+    for *_, some in sorted(places, key=itemgetter(0, 1)):  # those in models first
+        paths = some | paths
     named = []
     for i, p in enumerate(parameters):
         if not isinstance(p.data, Real):
             got = f"got {type(p.data).__name__} as the data of parameter {i}"
             raise TypeError(f"watch expects parameters with one number each, {got}")
-        named.append(
-            (paths.get(id(p)) or getattr(p, "label", "") or said("watch", "run.parameter", n=i), p)
-        )
-    return named
+        label = paths.get(id(p)) or getattr(p, "label", "")
+        named.append((label or said("watch", "run.parameter", n=i), p))
+    return named, hidden
 
 
-def _in_graph(order: Sequence[Any]) -> list[tuple[str, Any]]:
+def _in_graph(order: Sequence[Any]) -> list[Any]:
     # The parameters of the models among the variables, or else the leaves that get a gradient.
-    models = [thing for thing in variables(None).values() if is_model(thing)]
-    named = [pair for model in models for pair in _parameters(model)]
+    models: list[Any] = [x for x in variables(None).values() if is_model(x)]
+    given = {id(p): p for model in models for p in Parameters(model, "watch").all}
     leaves = [v for v in order if not v._prev and v.requires_grad]
-    return [*{id(p): (name, p) for name, p in named}.values()] or _parameters(leaves)
+    return [*given.values()] or leaves
 
 
 def _listen(values: Sequence[Any]) -> Callable[[], None]:
