@@ -38,7 +38,7 @@ SOLVED = 0.1  # the mean squared error in units of the variance of targets, or o
 POOR = 0.5  # the share of the variance of targets that a poor minimum leaves unexplained
 SEEN = 12  # outputs that are looked at before a ReLU counts as dead, a layer as saturated
 DEAD = 0.25  # share of dead ReLUs in a layer; fewer are common, and harmless
-FLAT_TANH, FLAT_SIGMOID = 0.97, 0.985  # beyond them, a slope is below 6 % of its largest
+NO_SLOPE = 0.06  # of tanh and sigmoid, as a share of their largest
 FLAT, ALL_FLAT = 0.5, 0.9  # share of saturated outputs: if learning stopped, or from the start
 FADING, FADED = 0.1, 1e-4  # how much gradients may fade from layer to layer, and in all layers
 ALIKE = 1e-6  # differences of outputs that are all the same
@@ -62,14 +62,6 @@ def unexplained(h: History) -> float:
     targets = [t for _, _, t in h.look.pairs]
     spread = fmean((t - fmean(targets)) ** 2 for t in targets) if targets else 0.0
     return fmean((p - t) ** 2 for _, p, t in h.look.pairs) / spread if spread else 0.0
-
-
-def still(h: History) -> float:
-    """The mean of the last losses, if they are all the same and not small; else 0."""
-    last = h.losses[-WINDOW:]
-    if len(last) < WINDOW or solved(h) or max(last) - min(last) > STILL * abs(fmean(last)):
-        return 0.0
-    return fmean(last)
 
 
 def stays(h: History) -> bool:
@@ -186,15 +178,14 @@ def accumulated(h: History) -> Gaps:
 
 def _adds_up(h: History) -> bool:
     # Whether d[t] = d[t - 1] - r g[t], with the r of the first step: a velocity without damping.
-    if not h.first or [*h.steps][-3].number + 2 != h.step.number:
-        return False
-    r = -dot(h.first.movement, h.first.grads) / norm(h.first.grads) ** 2
-    for last, step in pairwise([*h.steps][-3:]):
-        d = map(sub, step.movement, last.movement)
-        left = [x + r * g for x, g in zip(d, step.grads, strict=True)]
-        if r <= 0 or norm(left) > ALIKE * norm(step.movement):
-            return False
-    return True
+    first, steps = h.first or h.step, [*h.steps][-3:]
+    r = -dot(first.movement, first.grads) / norm(first.grads) ** 2
+    is_row = steps[0].number + 2 == h.step.number and r > 0
+    for last, now in pairwise(steps):
+        changes = map(sub, now.movement, last.movement)
+        left = [d + r * g for d, g in zip(changes, now.grads, strict=True)]
+        is_row = is_row and norm(left) < ALIKE * norm(now.movement)
+    return is_row
 
 
 def missing(h: History) -> Gaps:
@@ -309,17 +300,15 @@ def too_slow(h: History) -> Gaps:
 
 
 def plateau(h: History) -> Gaps:
-    """A loss that stays the same: in a minimum far from the targets, or although it has a slope."""
-    mean, share = still(h), unexplained(h)
-    if not mean:
+    """A loss that stays the same: it is in a minimum, but far from the targets."""
+    last, share = h.losses[-WINDOW:], unexplained(h)
+    mean = abs(fmean(last))
+    is_still = len(last) == WINDOW and max(last) - min(last) <= STILL * mean and not solved(h)
+    if not is_still or share < POOR or h.norms[-1] * norm(h.step.data) > 10 * SLOPE * mean:
         return None
-    gaps = {"loss": mean, "n": WINDOW, "grad": h.norms[-1]}
-    slope = h.norms[-1] * norm(h.step.data) / abs(mean)
-    if share >= POOR and slope <= 10 * SLOPE:
-        is_linear = len({unit for _, unit in h.look.units}) < 2
-        key = "plateau.linear" if is_linear else "plateau.minimum"
-        return gaps | {"key": key, "share": min(100, round(100 * share))}
-    return gaps if slope > SLOPE and h.norms[-1] > 0.5 * max(h.norms[-WINDOW:]) else None
+    is_linear = len({unit for _, unit in h.look.units}) < 2
+    key, left = "plateau.linear" if is_linear else "plateau", min(100, round(100 * share))
+    return {"key": key, "loss": mean, "n": WINDOW, "share": left}
 
 
 # ---- 4. The data
@@ -355,9 +344,9 @@ def reach(h: History) -> Gaps:
         low, high = ranges.get(op, (-math.inf, math.inf))
         if not low <= target <= high:
             return {"op": op.lower(), "low": low, "high": high, "target": target}
-    if {abs(t) for look in h.looks for _, t in look.margins} == {0, 1}:
+    if {abs(t) for look in h.looks for loss, _, t in look.scores if loss} == {0, 1}:
         return {"key": "reach.labels"}
-    for op, target in [*h.look.margins, *h.look.classes] if not h.look.twice else []:
+    for _, op, target in h.look.scores if not h.look.twice else []:
         if op in ("sigmoid", "ReLU") and target <= 0:
             return {"key": "reach.score", "op": op.lower(), "target": target}
     return None
@@ -377,7 +366,7 @@ def shuffled(h: History) -> Gaps:
     """The same examples and the same targets in several steps, or in X and y, in other pairs."""
     if h.mixed:
         return {"n": h.mixed}
-    looks = [sorted(pairs) for pairs in h.examples_in]
+    looks = [sorted(look.examples) for look in h.looks]
     columns = {tuple(tuple(sorted(xs)) for xs in zip(*pairs, strict=True)) for pairs in looks}
     is_shuffled = len(columns) == 1 < len({*map(tuple, looks)}) and len(looks) >= FEW
     return {"n": len(looks[0])} if is_shuffled else None
@@ -385,8 +374,8 @@ def shuffled(h: History) -> Gaps:
 
 def twice(h: History) -> Gaps:
     """A sigmoid or softmax before a loss that has its own, or a softmax of one number."""
-    key = "twice.alone" if h.look.is_alone else "twice"
-    return {"key": key, "op": h.look.twice} if h.look.twice or h.look.is_alone else None
+    key = "twice.alone" if h.look.twice == "alone" else "twice"
+    return {"key": key, "op": h.look.twice} if h.look.twice else None
 
 
 def imbalance(h: History) -> Gaps:
@@ -427,19 +416,16 @@ def shrunk(h: History) -> Gaps:
 
 def equal_weights(h: History) -> Gaps:
     """Neurons of a hidden layer that are all the same, so they stay the same."""
-    for row in h.look.rows(h.look.fed).values():
-        inputs = [h.look.fed[i] for i in row]
-        if len(row) < 2 or len({tuple(x for _, x in each) for each in inputs}) > 1:
-            continue  # the inputs of this neuron differ
-        units = {unit for each in inputs for unit, _ in each}
-        inside = h.look.rows(h.look.used)
-        pairs = [*zip((h.first or h.step).data, h.step.data, strict=True)]
-        weights = {tuple(pairs[i] for i in inside[unit]) for unit in units}
-        gaps = {"layer": h.layer[min(units)], "n": len(row)}
-        if len(units) == 1 and any(x for _, x in inputs[0]):
-            return gaps | {"key": "equal_weights.shared"}
-        if len(units) > 1 == len(weights):
-            return gaps
+    look, inside = h.look, h.look.rows(h.look.used)
+    data = [*zip((h.first or h.step).data, h.step.data, strict=True)]
+    for row in look.rows(look.fed).values():
+        outputs = {tuple(x for _, x in look.fed[i]) for i in row}
+        units = {unit for i in row for unit, _ in look.fed[i]}
+        weights = {tuple(data[i] for i in inside[unit]) for unit in units}
+        are_same = len(row) > len(outputs) == len(weights) == 1
+        if are_same and (len(units) > 1 or any(outputs.pop())):  # else it may be dead
+            key = "equal_weights" if len(units) > 1 else "equal_weights.shared"
+            return {"key": key, "layer": h.layer[min(units)], "n": len(row)}
     return None
 
 
@@ -471,11 +457,10 @@ def saturated(h: History) -> Gaps:
 def _flat(h: History, look: Look) -> dict[str, float]:
     # The share of saturated outputs in each layer.
     flat: dict[str, list[bool]] = defaultdict(list)
-    for (op, unit), numbers in look.units.items():
-        if op == "tanh":
-            flat[h.layer[unit]] += [abs(x) > FLAT_TANH for x in numbers]
-        elif op == "sigmoid":
-            flat[h.layer[unit]] += [max(x, 1 - x) > FLAT_SIGMOID for x in numbers]
+    for (op, unit), xs in look.units.items():
+        if op != "ReLU":
+            slopes = (1 - x * x if op == "tanh" else 4 * x * (1 - x) for x in xs)
+            flat[h.layer[unit]] += [slope < NO_SLOPE for slope in slopes]
     return {layer: fmean(are_flat) for layer, are_flat in flat.items() if len(are_flat) >= SEEN}
 
 

@@ -19,7 +19,6 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import count
 from operator import itemgetter, sub
 from os.path import commonprefix
 from typing import Any
@@ -44,11 +43,9 @@ class Look:
         self.level: Counter[int] = Counter()  # of parameters in products, and of units
         self.units: dict[tuple[str, int], list[float]] = defaultdict(list)  # outputs, by activation
         self.pairs: list[tuple[str, float, float]] = []  # operation, prediction, target of squares
-        self.margins: list[tuple[str, float]] = []  # operation and t in (1 - t * score).relu()
-        self.classes: list[tuple[str, float]] = []  # in log(...) - t * score; or the score's unit
+        self.scores: list[tuple[str, str, float]] = []  # loss, operation, t, in `_see_hinge`, ...
         self.shares: list[tuple[float, str, float]] = []  # t, kind and p in t * p.log()
-        self.twice = ""  # 'sigmoid' or 'softmax' if one is the input of another exponential
-        self.is_alone = False  # a softmax over one number, e / e
+        self.twice = ""  # 'sigmoid' or 'softmax' if one is the input of another; 'alone' for e / e
         self.products = self.outdated = 0  # of those with parameters, some have moved since
         self.linear: set[tuple[int, int]] = set()  # a unit, and a weight of the unit it goes into
         self.penalised: set[int] = set()  # parameters whose squares are in the graph
@@ -111,7 +108,7 @@ class Look:
                 total = operands[1]
                 while total._op == "+" and not (first := total._prev[0])._prev and not first.data:
                     total = total._prev[1]  # sum() begins with 0
-                self.is_alone |= total is operands[0]
+                self.twice = "alone" if total is operands[0] else self.twice
             elif op == "log" and operands[0]._op == "/" and operands[0]._prev[0]._op == "exp":
                 self._see_score(operands[0]._prev[0]._prev[0], unit)
             elif op == "exp":
@@ -126,6 +123,15 @@ class Look:
         for i in sorted(parameters):
             found[self.unit_of.get(i, i)].append(i)
         return found
+
+    @cached_property
+    def examples(self) -> list[tuple[tuple[float, ...], float]]:
+        """Pairs of the inputs of the first neuron and a target; empty if unknown."""
+        first: list[int] = next(iter(self.rows(self.inputs).values()), [])
+        rows = [*zip(*(self.inputs[i] for i in first), strict=False)]
+        targets = [t for *_, t in self.pairs or self.scores]
+        targets = targets or [t for t, *_ in self.shares[:: 1 + (len(self.shares) > len(rows))]]
+        return [*zip(rows, targets, strict=True)] if len(rows) == len(targets) else []
 
     def _see_differences(self, order: Sequence[Any], unit: Mapping[Any, int]) -> None:
         targets, terms = [], [*order[-1:]]
@@ -143,16 +149,16 @@ class Look:
 
     def _see_hinge(self, x: Any) -> None:
         if x._op in ("+", "-") and x._prev[0].data == 1 and x._prev[1]._op == "*":
-            pairs = _labels(x._prev[1])
-            self.margins += pairs if x._op == "-" else [(op, -label) for op, label in pairs]
+            sign = 1 if x._op == "-" else -1
+            self.scores += [("hinge", op, sign * t) for op, t in _labels(x._prev[1])]
 
     def _see_score(self, x: Any, unit: Mapping[Any, int]) -> None:
         # In a cross-entropy, log(...) - t * score or log(...) - score of the right class.
         x = x._prev[0] if x._op == "-" else x  # the largest score is subtracted first
         if x in unit:
-            self.classes.append(("", unit[x]))
+            self.scores.append(("", "", unit[x]))
         elif x._op == "*":
-            self.classes += _labels(x)
+            self.scores += [("", op, t) for op, t in _labels(x)]
 
     def _see_exponential(self, x: Any) -> None:
         x = x._prev[0] if x._op == "-" else x  # the largest score is subtracted first
@@ -214,7 +220,6 @@ class History:
     names: list[str]  # paths of the parameters
     steps: deque[Step] = field(default_factory=partial(deque, maxlen=4))
     looks: deque[Look] = field(default_factory=partial(deque, maxlen=16))
-    examples_in: deque[list[Any]] = field(default_factory=partial(deque, maxlen=16))  # these
     first: Step | None = None
     used: set[int] = field(default_factory=set)  # parameters that were in a graph
     losses: list[float] = field(default_factory=list)  # of all steps
@@ -239,7 +244,6 @@ class History:
         self.norms.append(norm(step.grads))
         if step.look:
             self.looks.append(step.look)
-            self.examples_in.append(_examples_of(step.look))
             self.used |= step.look.used
         if step.moved and (size := norm(step.data)):
             self.most = max(self.most, norm(step.movement) / size)
@@ -267,7 +271,7 @@ class History:
     @property
     def seen(self) -> list[tuple[tuple[float, ...], float]]:
         """Pairs of the inputs of an example and its target, in all these graphs."""
-        return [pair for pairs in self.examples_in for pair in pairs]
+        return [pair for look in self.looks for pair in look.examples]
 
     @cached_property
     def layers(self) -> dict[str, list[int]]:
@@ -283,9 +287,10 @@ class History:
         known = [parts[key] for key in sorted(parts, key=itemgetter(0))]
         paths = ([self.names[i] for i in inside] for inside in known)
         names = [layer_of(commonprefix(some)) for some in paths]  # noqa: RUF071  # no folders
-        own = [name if name and names.count(name) == 1 else "" for name in names]
-        numbered = (filled(self.numbered, n=n) for n in count(1))
-        return {a or b: inside for a, b, inside in zip(own, numbered, known, strict=False)}
+        return {
+            name if name and names.count(name) == 1 else filled(self.numbered, n=n): inside
+            for n, (name, inside) in enumerate(zip(names, known, strict=True), 1)
+        }
 
     @cached_property
     def layer(self) -> dict[int, str]:
@@ -299,27 +304,10 @@ def norm(numbers: Sequence[float]) -> float:
 
 
 def layer_of(name: str) -> str:
-    """The part of a model to which a parameter belongs: its path up to a dot, or its list.
-
-    >>> layer_of("layers[0].neurons[1].w[2]"), layer_of("w[2]")
-    ('layers[0]', 'w')
-    """
+    """Of layers[0].neurons[1].w[2] layers[0], of w[2] w: the part to which a parameter belongs."""
     return re.split(r"\.|\[(?![^.]*\.)", name)[0]
 
 
 def table_of(name: str) -> str:
-    """A parameter without all indices at its end.
-
-    >>> table_of("modules[0].weight[1][2]")
-    'modules[0].weight'
-    """
+    """Of modules[0].weight[1][2] modules[0].weight: a parameter without its indices."""
     return re.sub(r"(\[\d+\])+$", "", name)
-
-
-def _examples_of(look: Look) -> list[Any]:
-    # Pairs of the inputs of the first neuron and a target; empty if unknown.
-    first: list[int] = next(iter(look.rows(look.inputs).values()), [])
-    rows = [*zip(*(look.inputs[i] for i in first), strict=False)]
-    targets = [t for *_, t in look.pairs or look.margins or look.classes]
-    targets = targets or [t for t, *_ in look.shares[:: 1 + (len(look.shares) > len(rows))]]
-    return [*zip(rows, targets, strict=True)] if len(rows) == len(targets) else []

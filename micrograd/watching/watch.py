@@ -23,12 +23,11 @@ import runpy
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import permutations
 from numbers import Real
-from operator import itemgetter
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -111,8 +110,7 @@ class Run:
         self._texts = texts_of("watch", language)
         self._times: Counter[str] = Counter()
         self._given = X, y
-        # by the names of X and y, if these were not given; shuffling both is right
-        self._pairs: dict[Any, Sequence[Any]] = {(): _pairs(X, y)} if self.examples else {}
+        self._pairs: dict[Any, Any] = {}  # by names of X and y: pairs at first, classes in y
         self._number = 0  # of steps so far
         self._step: Step | None = None  # the one that is going on
         self._unjudged: Step | None = None  # the last one, if it was not looked at
@@ -122,7 +120,10 @@ class Run:
         self._root: Callable[[], object] = lambda: None  # of the last backward pass
         self._spent, self._begin = 0.0, perf_counter()
         self._own(model)
-        self.history.examples = len(self.examples[1]) if self.examples else 0
+        if self.examples:
+            self.history.examples = len(self.examples[1])
+            rows, classes = self.examples
+            self._keep((), [*zip(map(tuple, map(flat, rows)), classes, strict=False)])
 
     def _own(self, model: Any) -> None:
         with speaking(self.language):
@@ -230,13 +231,11 @@ class Run:
 
     def _look_again(self, first: int) -> Look | None:
         # At the graph of some examples, from this one on.
-        start = perf_counter()
-        try:
-            return self._again(first, self._index) if self._again else None
-        except (ArithmeticError, ValueError):  # eagerly, log(0) is an error
-            return None
-        finally:
-            self._spent += perf_counter() - start
+        start, look = perf_counter(), None
+        with suppress(ArithmeticError, ValueError):  # eagerly, log(0) is an error
+            look = self._again(first, self._index) if self._again else None
+        self._spent += perf_counter() - start
+        return look
 
     def turn(self) -> None:
         """The loop went round; without a movement, gradients may be collected over several turns.
@@ -309,10 +308,10 @@ class Run:
         if step.number in (2, EVERY) or not (step.moved or self.history.updates):
             self._look_around()
         if step.number in (2, FIRST) or step.number % EVERY == 0:
-            pairs = [(before, self._pairs_of(names)) for names, before in self._pairs.items()]
-            mixed = [len(now) for before, now in pairs if _are_mixed(before, now)]
-            if mixed and all(before != now for before, now in pairs):
-                self.history.mixed = mixed[0]
+            now = [(*self._data(names), *before) for names, before in self._pairs.items()]
+            same = (x for x in now if Counter(flat(x[1])) == x[3])  # the classes
+            mixed = [len(X) for X, y, pairs, _ in same if _in_pairs(X, y, pairs) is False]
+            self.history.mixed = mixed[0] if mixed and len(mixed) == len(now) else 0
         if self.examples and self._may_look():
             self._evaluate(*self.examples)
         self._tell(step, times)
@@ -352,8 +351,13 @@ class Run:
     def _formula(self, op: str, operands: Sequence[Any]) -> str:
         return described(op, operands, self._texts["run.formula"], ", ")
 
-    def _pairs_of(self, names: Sequence[str]) -> Sequence[Any]:
-        return _pairs(*[variables(None).get(name, ()) for name in names] or self._given)
+    def _data(self, names: Sequence[str]) -> Sequence[Any]:
+        return [variables(None).get(name, ()) for name in names] or self._given
+
+    def _keep(self, names: Sequence[str], pairs: Sequence[tuple[Any, Any]]) -> None:
+        X, y = self._data(names)
+        if len(X) == len(y) <= MOST and _in_pairs(X, y, pairs):
+            self._pairs[names] = pairs, Counter(flat(y))
 
     def _optimizers(self, known: Mapping[str, object]) -> list[Optimizer]:
         own = {*map(id, self._values)}
@@ -373,7 +377,8 @@ class Run:
             lists = [x for x in known.values() if isinstance(x, list) and row in x]
             history.examples = max(map(len, lists), default=0)
         if not self._pairs and len({*history.seen}) == len(history.seen):  # an epoch, or less
-            self._pairs = {names: self._pairs_of(names) for names in _names_of(history.seen)}
+            for names in permutations((k for k, x in known.items() if isinstance(x, Sized)), 2):
+                self._keep(names, history.seen)
         frame: Any = sys._getframe()
         while frame and frame.f_code.co_filename.startswith(OTHERS):
             frame = frame.f_back
@@ -416,8 +421,7 @@ def look_after(
     losses: list[float],
 ) -> str:
     """What an eager look at some examples says after a training that did not learn, or ''."""
-    every, _ = _parameters(_in_graph(parameters))
-    named = [pair for pair in every if any(pair[1] is p for p in parameters)]
+    named, _ = _parameters(parameters)
     history = History([name for name, _ in named], losses=losses)
     index = {p: i for i, (_, p) in enumerate(named)}
     data, grads = [p.data for p in index], [p.grad for p in index]
@@ -454,34 +458,15 @@ def _is_parameter(thing: object) -> bool:
     return hasattr(thing, "data") and hasattr(thing, "grad") and not hasattr(thing, "__len__")
 
 
-def _pairs(X: Any, y: Any) -> list[tuple[Any, Any]]:
-    # The first examples with their classes, as they are now.
-    rows = [repr(flat(row)) for row in plain(X)[:MOST]]  # texts can be sorted, whatever is in X
-    return sorted(zip(rows, map(repr, flat(y)[:MOST]), strict=False))
-
-
-def _names_of(seen: Sequence[tuple[Any, float]]) -> Iterator[tuple[str, str]]:
-    # The variables with all examples and with all classes, of which these pairs are some.
-    known = {
-        name: plain(x)
-        for name, x in variables(None).items()
-        if isinstance(x, Collection) and len(x) <= MOST and len(flat(x)) > 1
-    }
-    for names in permutations(known, 2):
-        X, y = (known[name] for name in names)
-        with suppress(TypeError):  # what is in them has no hash
-            at = dict(zip((tuple(flat(row)) for row in X), flat(y), strict=False))
-            pairs = {(t, at.get(row)) for row, t in seen}
+def _in_pairs(X: Any, y: Any, seen: Sequence[tuple[Any, Any]]) -> bool | None:
+    # Whether each class of these examples goes with one that was seen; None for other examples.
+    with suppress(TypeError):  # what is in them has no hash
+        at = dict(zip((tuple(flat(row)) for row in plain(X)), flat(y), strict=False))
+        pairs = {(t, at.get(row)) for row, t in seen}
+        if len(X) == len(y) == len(at) and at.keys() >= {row for row, _ in seen}:
             n, m = (len({pair[i] for pair in pairs}) for i in (0, 1))
-            is_one_each = len(X) == len(y) == len(at) and at.keys() >= {row for row, _ in seen}
-            if is_one_each and n == m == len(pairs) < len({*seen}) / 2:
-                yield names
-
-
-def _are_mixed(before: Sequence[Any], now: Sequence[Any]) -> bool:
-    # Whether these are the same examples and the same classes, in other pairs.
-    columns = (zip(*pairs, strict=True) for pairs in (before, now))
-    return before != now and all(sorted(a) == sorted(b) for a, b in zip(*columns, strict=True))
+            return n == m == len(pairs) <= len({*seen}) / 2
+    return None
 
 
 def _parameters(model: Any) -> tuple[list[tuple[str, Any]], list[tuple[str, Any]]]:
@@ -493,16 +478,13 @@ def _parameters(model: Any) -> tuple[list[tuple[str, Any]], list[tuple[str, Any]
     own, places, hidden = {*map(id, parameters)}, [], []
     for name, thing in [("", model)] * is_model(model) + [*variables(None).items()]:
         inside = [*found(thing, name, is_model(thing), _is_parameter)]
-        paths = {id(p): path for path, p, _ in inside if id(p) in own}
-        dots = [path.count(".") for path in paths.values()]
-        if is_model(thing) and paths and (thing is model or not is_model(model)):
+        places.append({id(p): path for path, p, _ in inside if id(p) in own})
+        if is_model(thing) and places[-1] and (thing is model or not is_model(model)):
             hidden += [(path.partition(".")[2], p) for path, p, _ in inside if id(p) not in own]
-        if is_model(thing) and (len(paths) == len(own) or not name):  # the whole model
-            paths = {key: path.partition(".")[2] for key, path in paths.items()}
-        places.append((-sum(map(bool, dots)), sum(dots), paths))
-    paths = {}
-    for *_, some in sorted(places, key=itemgetter(0, 1)):  # those in models first
-        paths = some | paths
+    places.sort(key=lambda some: -sum("." in path for path in some.values()))  # models first
+    paths = {key: path for some in reversed(places) for key, path in some.items()}
+    if len({path.partition(".")[0] for path in paths.values()}) == 1:  # one model has all
+        paths = {key: path.partition(".")[2] or path for key, path in paths.items()}
     named = []
     for i, p in enumerate(parameters):
         if not isinstance(p.data, Real):
