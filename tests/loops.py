@@ -89,7 +89,6 @@ HUNDRED = [(f"xs = {FOUR}\nys = [1.0, -1.0, -1.0, 1.0]", "xs, ys = moons(100, no
 ZEROS = ("[1.0, -1.0, -1.0, 1.0]", "[1, 0, 0, 1]")
 HINGE = "(1 + -t * model(x)).relu()"
 LINEAR = (MODEL, "MLP(3, [4, 1], activation='tanh')")
-RENEWED = "    optimizer = Adam(model.parameters(), 0.01)\n"
 MOVE = "    for p in model.parameters():\n        p.data -= 0.05 * p.grad"
 VELOCITY = [("before = 0", "v = 0"),
             ("p.data -= 0.05 * p.grad", "v = 0.8 * v + p.grad; p.data -= 0.02 * v")]  # fmt: skip
@@ -99,6 +98,7 @@ VELOCITIES = [("before = 0", "v = [0] * 99"), (MOVE, "    for i, p in enumerate(
 BY_LIST = ("model, bar", "[*{p: 0 for p in model.parameters()}], bar")
 SHARED = ("before = 0", "for layer in model.layers[:2]:\n    layer.neurons = layer.neurons[:1] * 4")
 OUT, MIXED = "model(x).sigmoid()", [("[1.0, -1.0, -1.0, 1.0]", "[1.0, 0.0, 0.0, 1.0]")]
+LOGIT = "binary_cross_entropy_with_logits"
 PAIRS, LISTED = ("before = 0", "pairs = zip(xs, ys)"), ("before = 0", "pairs = [*zip(xs, ys)]")
 IN_PAIRS = (SUM, f"sum(({LOSS} for x, t in pairs), Value(0.0))")
 EACH = "".join(f"    {line}\n" for line in BODY.replace(SUM, LOSS).splitlines())
@@ -143,11 +143,6 @@ TABLE = [
                   (SUM, "sum((o - t) ** 2 for o, t in zip(outputs, ys))")], []),
     Row("detached", [PAIRS, IN_PAIRS], [LISTED, IN_PAIRS]),
     Row("no_backward", [PAIRS, EACH], [LISTED, EACH]),
-    Row("renewed", [*WITH_ADAM, (RESET, f"{RENEWED}{RESET}")],
-        [*WITH_ADAM, (RESET, f"    if step % 20 == 0:\n    {RENEWED}{RESET}")]),
-    Row("accumulated", [("before = 0", f"({SUM}).backward()"), (RESET, ""),
-                        (UPDATE, UPDATE + RESET)],
-        [("before = 0", f"({SUM}).backward()")]),
     Row("missing", [(UPDATE, STEP), ("SGD(model", "SGD(model.layers[2]")],
         [(UPDATE, STEP), ("before = 0", "model.layers[0].requires_grad = False")]),
     Row("missing", [*OWN_CLASSES, ("before = 0", "MLP.parameters = lambda self: "
@@ -172,6 +167,7 @@ TABLE = [
     # ---- the step
     Row("too_slow", [("0.05 * p", "0.02 * 0.3 ** step * p")],
         [("0.05 * p", "0.05 * 0.9 ** step * p")]),
+    Row("too_slow", [("0.05 * p", "1e-4 * p")], [("0.05 * p", "0.005 * p")]),
     Row("too_slow", [("0.05 * p", "1e-9 * p")], [("0.05 * p", "1e-9 * 1.5 ** step * p")]),
     Row("too_fast", [("0.05 * p", "2.0 * p")], []),
     # ---- the data
@@ -187,6 +183,11 @@ TABLE = [
     Row("reach", [(LOSS, HINGE), (MODEL, "MLP(3, [4, 1], 'tanh', 'relu')")], []),
     Row("reach", [(LOSS, HINGE), ("[1.0, -1.0, -1.0, 1.0]", "[1, 0, 0, 1]"), LINEAR],
         [(LOSS, HINGE), LINEAR]),
+    Row("reach", [(LOSS, f"{LOGIT}(model(x), (t + 1) / 2)")],
+        [(LOSS, f"{LOGIT}(model(x), (t + 1) / 2)"), LINEAR]),
+    Row("reach", [(LOSS, "cross_entropy(model(x), int(t > 0))"),
+                  (MODEL, "MLP(3, [4, 2], 'tanh', 'tanh')")],
+        [(LOSS, "cross_entropy(model(x), int(t > 0))"), (MODEL, "MLP(3, [4, 2], 'tanh')")]),
     Row("shuffled", [("loss = sum", "random.shuffle(xs)\n    loss = sum")],
         [("loss = sum", "pairs = [*zip(xs, ys)]; random.shuffle(pairs); xs, ys = zip(*pairs)\n"
           "    loss = sum")]),

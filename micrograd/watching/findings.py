@@ -15,19 +15,19 @@ several steps itself. An effect is told only if nothing else was: it may follow 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from itertools import pairwise
-from operator import mul, sub
+from operator import mul
 from statistics import fmean
 from typing import Any
 
-from micrograd.watching.step import History, Look, norm, table_of
+from micrograd.watching.step import History, Look, norm
 
 Gaps = dict[str, Any] | None
 
 ROUNDED = 1e-9  # a gradient that may move nothing, in units of the parameter
-TINY = 1e-6  # a movement, in units of the parameters: common is 1e-3
+TINY, USUAL = 1e-6, 1e-3  # a movement, in units of the parameters
 BEGINNING = 20  # steps after which a rate is called tiny: a warm-up begins with tiny ones
 FACTOR = 10.0  # by which the loss of a run that explodes exceeds that of its beginning
 STAYS = 0.7  # the share of its first loss above which a model has learned nothing in ten steps ...
@@ -133,15 +133,15 @@ def stale(h: History) -> Gaps:
 
 def detached(h: History) -> Gaps:
     """A loss that depends on no parameter, or no input: detached, or of another model."""
-    if h.step.reached and h.first_look.inputs and h.step.look and not h.step.look.inputs:
+    had_inputs = h.first.look and h.first.look.inputs
+    if h.step.reached and had_inputs and h.step.look and not h.step.look.inputs:
         return {"key": "detached.since"}
     if h.step.reached is not False or not h.step.look:
         return None
-    leaves, before = h.step.look.leaves, h.looks[-2].leaves if len(h.looks) > 1 else []
-    if len(leaves) < len(h.names):
+    n = len(h.step.look.leaves)
+    if n < len(h.names):
         return {"key": "detached.since"} if h.used else {}
-    is_other = not {*map(id, leaves)}.isdisjoint(map(id, before))
-    return {"key": "detached.other" if is_other else "detached.new", "n": len(leaves)}
+    return {"key": "detached.other", "n": n}
 
 
 def unmoved(h: History) -> Gaps:
@@ -160,10 +160,7 @@ def unmoved(h: History) -> Gaps:
 
 
 def accumulated(h: History) -> Gaps:
-    """Gradients that are added to those of the step before, or to some from before the loop."""
-    first = h.first and h.first.moved and h.first.number == 1 and h.first.before
-    if len(h.norms) == 2 and first and any(first) and not any(h.step.before):
-        return named(h, range(len(first)), first) | {"key": "accumulated.first"}
+    """Gradients that are added to those of the step before, in p.grad or in a velocity."""
     if len(h.steps) < 3 or not all(step.moved for step in h.steps):
         return None
     if _adds_up(h):
@@ -178,14 +175,15 @@ def accumulated(h: History) -> Gaps:
 
 def _adds_up(h: History) -> bool:
     # Whether d[t] = d[t - 1] - r g[t], with the r of the first step: a velocity without damping.
-    first, steps = h.first or h.step, [*h.steps][-3:]
-    r = -dot(first.movement, first.grads) / norm(first.grads) ** 2
-    is_row = steps[0].number + 2 == h.step.number and r > 0
-    for last, now in pairwise(steps):
-        changes = map(sub, now.movement, last.movement)
-        left = [d + r * g for d, g in zip(changes, now.grads, strict=True)]
-        is_row = is_row and norm(left) < ALIKE * norm(now.movement)
-    return is_row
+    last, *steps = [*h.steps][-3:]
+    rate = -dot(h.first.movement, h.first.grads) / (norm(h.first.grads) ** 2 or math.inf)
+    are_so = [rate > 0, last.number + 2 == h.step.number]
+    for step in steps:
+        all_three = zip(step.movement, last.movement, step.grads, strict=True)
+        left = [now - before + rate * g for now, before, g in all_three]
+        are_so.append(norm(left) < ALIKE * norm(step.movement))
+        last = step
+    return all(are_so)
 
 
 def missing(h: History) -> Gaps:
@@ -197,13 +195,6 @@ def missing(h: History) -> Gaps:
     both = enumerate(zip(step.grads, step.data, strict=True))
     found = [h.names[i] for i, (g, p) in both if i not in moved and abs(g) > least * max(1, abs(p))]
     return listed(h, found) if found and step.moved and not overwritten(h) else None
-
-
-def renewed(h: History) -> Gaps:
-    """Another optimizer in each of three steps in a row, although it has a state."""
-    steps = [*h.steps][-3:]
-    made = {id(step.optimizer) for step in steps if step.optimizer}
-    return {} if len(made) == 3 and steps[0].number + 2 == h.step.number else None
 
 
 def overwritten(h: History) -> Gaps:
@@ -231,9 +222,10 @@ def one_example(h: History) -> Gaps:
 
 def unused(h: History) -> Gaps:
     """Parameters on which the loss does not depend, but for single rows: others may use those."""
-    tables = {table_of(h.names[i]) for i in h.used}
-    found = [name for name in h.names if table_of(name) not in tables]
-    return listed(h, found) if tables else None
+    tables = [re.sub(r"(\[\d+\])+$", "", name) for name in h.names]  # without indices
+    used = {tables[i] for i in h.used}
+    found = [name for name, table in zip(h.names, tables, strict=True) if table not in used]
+    return listed(h, found) if used else None
 
 
 # ---- 3. The step
@@ -242,7 +234,7 @@ def unused(h: History) -> Gaps:
 def uphill(h: History) -> Gaps:
     """Three steps along the gradient instead of against it, the first one exactly."""
     steps, first = [*h.steps][-3:], h.first
-    if not first or len(steps) < 3 or any(step.loss <= 0 for step in steps):
+    if len(steps) < 3 or any(step.loss <= 0 for step in steps):
         return None
     is_exact = norm(rest(first.movement, first.grads)) < 0.05 * norm(first.movement)
     is_uphill = is_exact and all(dot(x.movement, x.grads) > 0 for x in (first, *steps))
@@ -263,11 +255,10 @@ def others(h: History) -> Gaps:
 def too_fast(h: History) -> Gaps:
     """A loss that explodes, or stays above where it began, although it was to fall."""
     above = len(h.losses) > 12 and min(h.losses[-10:]) > h.losses[0] + 0.1 * abs(h.losses[0])
-    if not (exploded(h, 3) or above) or not h.first:
-        return None
     predicted = -dot(h.first.movement, h.first.grads)
     gaps = {"first": h.losses[0], "loss": h.losses[-1], "predicted": predicted}
-    return gaps if predicted > 0 and h.losses[-1] > h.losses[0] else None
+    is_so = (exploded(h, 3) or above) and predicted > 0 and h.losses[-1] > h.losses[0]
+    return gaps if is_so else None
 
 
 def differences(h: History) -> Gaps:
@@ -293,10 +284,12 @@ def too_slow(h: History) -> Gaps:
         return None
     if not h.step.passes or (not h.step.moved and steps[0].number + 1 < h.step.number):
         return None  # it may move in every second step
-    most = max(norm(step.movement) / norm(step.data) for step in steps)
-    late = {} if h.most < TINY else {"key": "too_slow.late"}
-    is_slow = h.updates and most < TINY
-    return late | {"most": most, "n": len(h.losses)} if is_slow else None
+    last = max(norm(step.movement) / norm(step.data) for step in steps)
+    first, grads = h.first.grads, h.step.grads
+    is_same = dot(first, grads) > 0.95 * norm(first) * norm(grads) and len(h.losses) >= WINDOW
+    if (is_same and stays(h) and h.most < USUAL) or h.most < TINY:
+        return {"most": h.most, "n": len(h.losses)} if h.updates else None
+    return {"key": "too_slow.late", "most": last} if last < TINY else None
 
 
 def plateau(h: History) -> Gaps:
@@ -323,7 +316,7 @@ def scale(h: History) -> Gaps:
         for k, i in enumerate(row):
             columns[f"[{k}]"] += h.look.inputs[i]
     sizes = {column: math.sqrt(fmean(x * x for x in xs)) for column, xs in columns.items()}
-    column = max(sizes, key=lambda name: sizes[name], default="")
+    column = max(sizes, key=sizes.__getitem__, default="")
     if not sizes or NEAR < sizes[column] < FAR or sizes[column] in (0, math.inf):
         return None
     return {"column": column, "low": min(columns[column]), "high": max(columns[column])}
@@ -346,7 +339,9 @@ def reach(h: History) -> Gaps:
             return {"op": op.lower(), "low": low, "high": high, "target": target}
     if {abs(t) for look in h.looks for loss, _, t in look.scores if loss} == {0, 1}:
         return {"key": "reach.labels"}
-    for _, op, target in h.look.scores if not h.look.twice else []:
+    for loss, op, target in h.look.scores if not h.look.twice else []:
+        if op == "tanh" and not loss:
+            return {"key": "reach.tanh"}
         if op in ("sigmoid", "ReLU") and target <= 0:
             return {"key": "reach.score", "op": op.lower(), "target": target}
     return None
@@ -400,7 +395,8 @@ def imbalance(h: History) -> Gaps:
 
 def no_activation(h: History) -> Gaps:
     """Layers without an activation between them, which are one linear function together."""
-    pairs = {(h.layer[unit], h.layer[p]) for unit, p in h.look.linear}
+    fed = [(x[0], i) for i, inputs in h.look.fed.items() for x in inputs if x[2]]
+    pairs = {(h.layer[unit], h.layer[i]) for unit, i in fed}
     found = sorted((a, b) for a, b in pairs if a != b and stalled(h, WINDOW // 2))
     return {"first": found[0][0], "last": found[0][1]} if found else None
 
@@ -408,7 +404,7 @@ def no_activation(h: History) -> Gaps:
 def shrunk(h: History) -> Gaps:
     """Parameters that a penalty on their squares has made small, although the loss is not."""
     is_penalised = h.decay or 2 * len(h.look.penalised) > len(h.names)
-    if not h.first or not is_penalised or len(h.losses) <= 10 or solved(h):
+    if not is_penalised or len(h.losses) <= 10 or solved(h):
         return None
     share = norm(h.step.after) / (norm(h.first.data) or math.inf)
     return {"share": round(100 * share)} if 0 < share < SHRUNK else None
@@ -417,10 +413,10 @@ def shrunk(h: History) -> Gaps:
 def equal_weights(h: History) -> Gaps:
     """Neurons of a hidden layer that are all the same, so they stay the same."""
     look, inside = h.look, h.look.rows(h.look.used)
-    data = [*zip((h.first or h.step).data, h.step.data, strict=True)]
+    data = [*zip(h.first.data, h.step.data, strict=True)]
     for row in look.rows(look.fed).values():
-        outputs = {tuple(x for _, x in look.fed[i]) for i in row}
-        units = {unit for i in row for unit, _ in look.fed[i]}
+        outputs = {tuple(x for _, x, _ in look.fed[i]) for i in row}
+        units = {unit for i in row for unit, *_ in look.fed[i]}
         weights = {tuple(data[i] for i in inside[unit]) for unit in units}
         are_same = len(row) > len(outputs) == len(weights) == 1
         if are_same and (len(units) > 1 or any(outputs.pop())):  # else it may be dead
@@ -446,7 +442,7 @@ def dead(h: History) -> Gaps:
 
 def saturated(h: History) -> Gaps:
     """Outputs of tanh or sigmoid at their limits, where the slope is nearly 0."""
-    first = _flat(h, h.first_look)
+    first = _flat(h, h.first.look or Look())
     for layer, share in _flat(h, h.look).items():
         from_start = min(share, first.get(layer, 0)) > ALL_FLAT and stays(h)
         if from_start or (share > FLAT and layer != [*h.layers][-1] and stalled(h)):
@@ -467,7 +463,7 @@ def _flat(h: History, look: Look) -> dict[str, float]:
 def fading(h: History) -> Gaps:
     """Gradients that get smaller from layer to layer."""
     layers = h.layers
-    if len(layers) < 3 or not h.first or not stays(h):
+    if len(layers) < 3 or not stays(h):
         return None
     sizes = [max(abs(h.first.grads[i]) for i in some) for some in layers.values()]
     limit, names = max(FADING ** (len(layers) - 1), FADED), [*layers]
@@ -476,15 +472,11 @@ def fading(h: History) -> Gaps:
 
 
 CAUSES = (
-    nonfinite, no_backward, stale, detached, unmoved, overwritten, accumulated, renewed,
+    nonfinite, no_backward, stale, detached, unmoved, overwritten, accumulated,
     missing, unused, one_example, uphill, others, differences, unbounded, scale,
     reach, shuffled, crossed, twice, imbalance, equal_weights,
 )  # fmt: skip
-EFFECTS = (
-    targets, too_fast, too_slow, no_activation, shrunk, dead, saturated, fading, plateau,
-)  # fmt: skip
-AT_ONCE = {  # look back themselves
-    nonfinite, accumulated, renewed, uphill, unbounded, shuffled, imbalance, *EFFECTS,
-}  # fmt: skip
+EFFECTS = (targets, too_fast, no_activation, shrunk, dead, saturated, fading, too_slow, plateau)
+AT_ONCE = {nonfinite, accumulated, uphill, unbounded, shuffled, imbalance, *EFFECTS}  # look back
 AFTERWARDS = scale, reach, twice, no_activation, dead, saturated  # without any steps
 TIMES = 3  # in a row, for the others

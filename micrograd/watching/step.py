@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from operator import itemgetter, sub
@@ -38,7 +38,8 @@ class Look:
         self.used: set[int] = set()  # the parameters in the graph
         self.leaves: list[Any] = []  # its other leaves that get a gradient
         self.inputs: dict[int, list[float]] = defaultdict(list)  # by which each was multiplied
-        self.fed: dict[int, list[tuple[int, float]]] = defaultdict(list)  # results: unit, number
+        # ... by results: the unit, the number, and whether it went through no activation
+        self.fed: dict[int, list[tuple[int, float, bool]]] = defaultdict(list)
         self.unit_of: dict[int, int] = {}  # of parameters with which none begins
         self.level: Counter[int] = Counter()  # of parameters in products, and of units
         self.units: dict[tuple[str, int], list[float]] = defaultdict(list)  # outputs, by activation
@@ -47,7 +48,6 @@ class Look:
         self.shares: list[tuple[float, str, float]] = []  # t, kind and p in t * p.log()
         self.twice = ""  # 'sigmoid' or 'softmax' if one is the input of another; 'alone' for e / e
         self.products = self.outdated = 0  # of those with parameters, some have moved since
-        self.linear: set[tuple[int, int]] = set()  # a unit, and a weight of the unit it goes into
         self.penalised: set[int] = set()  # parameters whose squares are in the graph
         self.differences: list[float] = []  # targets of output - target, if that is in the loss
         unit: dict[Any, int] = {}  # of a parameter, product or sum
@@ -73,10 +73,8 @@ class Look:
                         unit[node] = last[node] = i
                         if i not in self.level:
                             self.level[i] = 1 + self.level[last.get(x, -1)]
-                        if x._op == "+" and x in unit:
-                            self.linear.add((unit[x], i))
                         if x in last:
-                            self.fed[i].append((last[x], x.data))
+                            self.fed[i].append((last[x], x.data, x._op == "+" and x in unit))
                         elif not x._prev and x not in index:
                             self.inputs[i].append(x.data)
                     elif x._op == "log" and not p._prev:
@@ -155,8 +153,9 @@ class Look:
     def _see_score(self, x: Any, unit: Mapping[Any, int]) -> None:
         # In a cross-entropy, log(...) - t * score or log(...) - score of the right class.
         x = x._prev[0] if x._op == "-" else x  # the largest score is subtracted first
-        if x in unit:
-            self.scores.append(("", "", unit[x]))
+        inner = x._prev[0] if x._op == "tanh" else x
+        if inner in unit:
+            self.scores.append(("", x._op, unit[inner]))
         elif x._op == "*":
             self.scores += [("", op, t) for op, t in _labels(x)]
 
@@ -200,7 +199,6 @@ class Step:
     reached: bool | None = None  # whether it reached a parameter; None if unknown
     bad: dict[str, str] | None = None  # what gave the first number that is not finite
     look: Look | None = None
-    optimizer: Callable[[], object] | None = None  # a weak reference to one with a state
 
     @property
     def moved(self) -> bool:
@@ -220,7 +218,7 @@ class History:
     names: list[str]  # paths of the parameters
     steps: deque[Step] = field(default_factory=partial(deque, maxlen=4))
     looks: deque[Look] = field(default_factory=partial(deque, maxlen=16))
-    first: Step | None = None
+    first: Step = field(init=False)
     used: set[int] = field(default_factory=set)  # parameters that were in a graph
     losses: list[float] = field(default_factory=list)  # of all steps
     norms: list[float] = field(default_factory=list)  # of gradients, in steps that were looked at
@@ -239,7 +237,7 @@ class History:
 
     def add(self, step: Step) -> None:
         """Adds a step that was looked at."""
-        self.first = self.first or step
+        self.first = self.first if self.steps else step
         self.steps.append(step)
         self.norms.append(norm(step.grads))
         if step.look:
@@ -262,11 +260,6 @@ class History:
     def look(self) -> Look:
         """The last graph, or an empty one."""
         return self.looks[-1] if self.looks else Look()
-
-    @property
-    def first_look(self) -> Look:
-        """The first graph, or an empty one."""
-        return (self.first and self.first.look) or Look()
 
     @property
     def seen(self) -> list[tuple[tuple[float, ...], float]]:
@@ -306,8 +299,3 @@ def norm(numbers: Sequence[float]) -> float:
 def layer_of(name: str) -> str:
     """Of layers[0].neurons[1].w[2] layers[0], of w[2] w: the part to which a parameter belongs."""
     return re.split(r"\.|\[(?![^.]*\.)", name)[0]
-
-
-def table_of(name: str) -> str:
-    """Of modules[0].weight[1][2] modules[0].weight: a parameter without its indices."""
-    return re.sub(r"(\[\d+\])+$", "", name)

@@ -199,9 +199,6 @@ class Run:
             if not step.reached:
                 step.reached = any(node in self._index for node in order)
                 step.look = Look(order, self._index) if step.reached or first else step.look
-            known = variables(None) if first else {}
-            optimizers = [x for x in self._optimizers(known) if getattr(x, "momentum", True)]
-            step.optimizer = weakref.ref(optimizers[0]) if optimizers else step.optimizer
         if not step.bad and not math.isfinite(sum(checked)):
             step.bad = self._first_bad(order)
         self._spent += perf_counter() - start
@@ -325,9 +322,8 @@ class Run:
             self._times[name] = self._times[name] + times if gaps is not None else 0
             if gaps is not None and (finding in rules.AT_ONCE or self._times[name] >= rules.TIMES):
                 told = {"step": step.number, **_told(name, gaps, self._texts)}
-                self.findings[name] = Finding(
-                    **told, text=filled(self._texts["run.finding"], **told)
-                )
+                text = filled(self._texts["run.finding"], **told)
+                self.findings[name] = Finding(**told, text=text)
                 tqdm.write(str(self.findings[name]))
 
     def _first_bad(self, order: Sequence[Any]) -> dict[str, str] | None:
@@ -359,17 +355,15 @@ class Run:
         if len(X) == len(y) <= MOST and _in_pairs(X, y, pairs):
             self._pairs[names] = pairs, Counter(flat(y))
 
-    def _optimizers(self, known: Mapping[str, object]) -> list[Optimizer]:
-        own = {*map(id, self._values)}
-        every = (x for x in known.values() if isinstance(x, Optimizer))
-        return [x for x in every if not own.isdisjoint(map(id, x.parameters))]
-
     def _look_around(self) -> None:
         # What the program has, for a step that moved nothing.
         known, history = variables(None), self.history
-        having = self._optimizers(known)
-        history.rates = [x.lr for x in having]
-        history.others = sum(isinstance(x, Optimizer) for x in known.values()) - len(having)
+        own, every = (
+            {*map(id, self._values)},
+            [x for x in known.values() if isinstance(x, Optimizer)],
+        )
+        having = [x for x in every if not own.isdisjoint(map(id, x.parameters))]
+        history.rates, history.others = [x.lr for x in having], len(every) - len(having)
         history.decay = max((x.weight_decay for x in having), default=0.0)
         rows = {row for row, _ in history.seen}
         if len(rows) == 1 and not history.examples:
@@ -389,12 +383,11 @@ class Run:
         with no_grad():
             scores = [[getattr(s, "data", s) for s in flat(self.model(x))] for x in X]
         are_shares = all(0 <= s <= 1 for row in scores for s in row)
-        try:
+        with suppress(TypeError, ValueError):
             self.history.accuracy = accuracy(scores, y, 0.5 if are_shares else 0.0)
-        except (TypeError, ValueError):  # not classes
-            self.examples = None
-        else:
             self.history.largest_class = max(Counter(y).values()) / len(y)
+            return
+        self.examples = None  # not classes
 
     def _state(self) -> str:
         share = self.history.accuracy
@@ -415,10 +408,7 @@ def watch_script(file: FilePath) -> Run:
 
 
 def look_after(
-    function: Callable[..., Any],
-    examples: Sequence[Any],
-    parameters: Sequence[Any],
-    losses: list[float],
+    function: Callable[..., Any], examples: Any, parameters: Sequence[Any], losses: list[float]
 ) -> str:
     """What an eager look at some examples says after a training that did not learn, or ''."""
     named, _ = _parameters(parameters)
@@ -435,9 +425,7 @@ def look_after(
     return ""
 
 
-def _look(
-    function: Callable[..., Any], examples: Sequence[Any], start: int, index: dict[Any, int]
-) -> Look:
+def _look(function: Callable[..., Any], examples: Any, start: int, index: dict[Any, int]) -> Look:
     # At the graph of the sum over at most SOME examples, evenly spaced.
     are_several = [getattr(some, "shape", None) != () for some in examples]  # not one for all
     n = max((len(some) for some, are in zip(examples, are_several, strict=True) if are), default=1)
