@@ -89,13 +89,16 @@ HUNDRED = [(f"xs = {FOUR}\nys = [1.0, -1.0, -1.0, 1.0]", "xs, ys = moons(100, no
 ZEROS = ("[1.0, -1.0, -1.0, 1.0]", "[1, 0, 0, 1]")
 HINGE = "(1 + -t * model(x)).relu()"
 LINEAR = (MODEL, "MLP(3, [4, 1], activation='tanh')")
-RENEWED = "    optimizer = Adam(model.parameters(), 0.01)\n"
 MOVE = "    for p in model.parameters():\n        p.data -= 0.05 * p.grad"
 VELOCITY = [("before = 0", "v = 0"),
             ("p.data -= 0.05 * p.grad", "v = 0.8 * v + p.grad; p.data -= 0.02 * v")]  # fmt: skip
 VELOCITIES = [("before = 0", "v = [0] * 99"), (MOVE, "    for i, p in enumerate("
                "model.parameters()):\n        v[i] = 0.8 * v[i] + p.grad\n        "
                "p.data -= 0.02 * v[i]")]  # fmt: skip
+BY_LIST = ("model, bar", "[*{p: 0 for p in model.parameters()}], bar")
+SHARED = ("before = 0", "for layer in model.layers[:2]:\n    layer.neurons = layer.neurons[:1] * 4")
+OUT, MIXED = "model(x).sigmoid()", [("[1.0, -1.0, -1.0, 1.0]", "[1.0, 0.0, 0.0, 1.0]")]
+LOGIT = "binary_cross_entropy_with_logits"
 PAIRS, LISTED = ("before = 0", "pairs = zip(xs, ys)"), ("before = 0", "pairs = [*zip(xs, ys)]")
 IN_PAIRS = (SUM, f"sum(({LOSS} for x, t in pairs), Value(0.0))")
 EACH = "".join(f"    {line}\n" for line in BODY.replace(SUM, LOSS).splitlines())
@@ -124,6 +127,7 @@ TABLE = [
         [(BODY, ONE_CALL), COMPILED]),
     Row("uphill", [("-= 0.05", "+= 0.05")], []),
     Row("uphill", [*VELOCITIES, ("-= 0.02", "+= 0.02")], VELOCITIES),
+    Row("accumulated", [*VELOCITIES, ("0.8 * v", "v")], VELOCITIES),
     Row("others", VELOCITY, VELOCITIES),
     Row("others", [("0.05 * p.grad", "0.05 * max(1, min(-1, p.grad))")],
         [("0.05 * p.grad", "0.05 * max(-1, min(1, p.grad))")]),
@@ -139,11 +143,6 @@ TABLE = [
                   (SUM, "sum((o - t) ** 2 for o, t in zip(outputs, ys))")], []),
     Row("detached", [PAIRS, IN_PAIRS], [LISTED, IN_PAIRS]),
     Row("no_backward", [PAIRS, EACH], [LISTED, EACH]),
-    Row("renewed", [*WITH_ADAM, (RESET, f"{RENEWED}{RESET}")],
-        [*WITH_ADAM, (RESET, f"    if step % 20 == 0:\n    {RENEWED}{RESET}")]),
-    Row("accumulated", [("before = 0", f"({SUM}).backward()"), (RESET, ""),
-                        (UPDATE, UPDATE + RESET)],
-        [("before = 0", f"({SUM}).backward()")]),
     Row("missing", [(UPDATE, STEP), ("SGD(model", "SGD(model.layers[2]")],
         [(UPDATE, STEP), ("before = 0", "model.layers[0].requires_grad = False")]),
     Row("missing", [*OWN_CLASSES, ("before = 0", "MLP.parameters = lambda self: "
@@ -165,12 +164,10 @@ TABLE = [
     Row("unbounded", [(LOSS, "-t * model(x)"), (MODEL, "MLP(3, [1])")],
         [(LOSS, "(1 - t * model(x)).relu()"), (MODEL, "MLP(3, [1])")]),
     Row("unused", [("before = 0", "model.extra = Value(1.0)")], []),
-    Row("printed", [("loss = sum", "part = sum"), (BACKWARD, "    loss = part + sum(p * p for p in "
-         "model.parameters())\n    part.backward()\n")],
-        [(BACKWARD, "    (loss / 2).backward()\n")]),
     # ---- the step
     Row("too_slow", [("0.05 * p", "0.02 * 0.3 ** step * p")],
         [("0.05 * p", "0.05 * 0.9 ** step * p")]),
+    Row("too_slow", [("0.05 * p", "1e-4 * p")], [("0.05 * p", "0.005 * p")]),
     Row("too_slow", [("0.05 * p", "1e-9 * p")], [("0.05 * p", "1e-9 * 1.5 ** step * p")]),
     Row("too_fast", [("0.05 * p", "2.0 * p")], []),
     # ---- the data
@@ -186,6 +183,11 @@ TABLE = [
     Row("reach", [(LOSS, HINGE), (MODEL, "MLP(3, [4, 1], 'tanh', 'relu')")], []),
     Row("reach", [(LOSS, HINGE), ("[1.0, -1.0, -1.0, 1.0]", "[1, 0, 0, 1]"), LINEAR],
         [(LOSS, HINGE), LINEAR]),
+    Row("reach", [(LOSS, f"{LOGIT}(model(x), (t + 1) / 2)")],
+        [(LOSS, f"{LOGIT}(model(x), (t + 1) / 2)"), LINEAR]),
+    Row("reach", [(LOSS, "cross_entropy(model(x), int(t > 0))"),
+                  (MODEL, "MLP(3, [4, 2], 'tanh', 'tanh')")],
+        [(LOSS, "cross_entropy(model(x), int(t > 0))"), (MODEL, "MLP(3, [4, 2], 'tanh')")]),
     Row("shuffled", [("loss = sum", "random.shuffle(xs)\n    loss = sum")],
         [("loss = sum", "pairs = [*zip(xs, ys)]; random.shuffle(pairs); xs, ys = zip(*pairs)\n"
           "    loss = sum")]),
@@ -211,8 +213,12 @@ TABLE = [
          ("0.05", "1e-3"),         ("60", "300")], [("model, bar", "model, xs, ys, bar")]),
     Row("imbalance", [*SIXTEEN, BCE, ("before = 0", "ys = [int(t == '1') for t in ys]")],
         [*SIXTEEN, BCE]),
+    Row("imbalance", [(LOSS, f"(lambda p: -(t * p.log()))({OUT})"), LINEAR, *MIXED],
+        [(LOSS, f"(lambda p: -(t * p.log() + (1 - t) * (1 - p).log()))({OUT})"), LINEAR, *MIXED]),
     # ---- the network
     Row("equal_weights", [("\nxs", EQUAL)], []),
+    Row("equal_weights", [BY_LIST, ("\nxs", EQUAL)], [BY_LIST]),
+    Row("equal_weights", [BY_LIST, *OWN_CLASSES, SHARED], [BY_LIST, *OWN_CLASSES]),
     Row("no_activation", [*DATA, (MODEL, "MLP(2, [4, 1], 'linear', 'tanh')"), ("60", "50")],
         [*DATA, (MODEL, "MLP(2, [4, 1], 'tanh', 'tanh')"), ("60", "400")]),
     Row("plateau", [*DATA, (MODEL, "MLP(2, [1])"), ("60", "200")],
@@ -225,17 +231,16 @@ TABLE = [
         [*DATA, (MODEL, "MLP(2, [4, 1], 'tanh')"), ("60", "400")], 0),
     Row("dead", [*DATA, (MODEL, "MLP(2, [4, 1])"), ("60", "400"), (BODY, ONE_CALL), COMPILED],
         [*DATA, (MODEL, "MLP(2, [4, 1], 'tanh')"), ("60", "400"), (BODY, ONE_CALL), COMPILED], 0),
+    Row("saturated", [BY_LIST, ("\nxs", "\nfor p in model.parameters():\n    p.data *= 30\nxs")],
+        [BY_LIST]),
     Row("saturated", [("\nxs", "\nfor p in model.parameters():\n    p.data *= 30\nxs")], []),
     Row("fading", [(MODEL, MANY), UNEQUAL,
                    ("\nxs", "\nfor p in model.parameters():\n    p.data *= 0.02\nxs")],
         [(MODEL, MANY), UNEQUAL]),
-    Row("equal_outputs", [(LOSS, "(model(x) / model(x) - t) ** 2")], []),
     # ---- the first number that is not finite
     Row("nonfinite", [(MODEL, "MLP(3, [4, 4, 1], 'relu')"), ("0.05 * p", "1e60 * p")], []),
     Row("nonfinite", [("[[2.0", "[[1e308 * 10")], []),
     Row("nonfinite", [(LOSS, "(model(x) * 1e308 * 10 - t).tanh()")], []),
-    # ---- a plateau
-    Row("plateau", [(LOSS, "1 - 1e-4 * (model(x) * t)"), ("60", "80"), ("0.05", "0.01")], []),
 ]  # fmt: skip
 
 # ---- Right trainings, by what is special in them

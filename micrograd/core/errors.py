@@ -54,7 +54,7 @@ def explained(error: Exception, op: str, operands: Sequence[Any], when: str = ""
     symbol, formula = _symbol(op), described(op, operands)
     why = advice.get(f"{symbol} {kind.__name__}") or advice.get(op) or error
     for watcher in watchers:
-        watcher.failed(formula, operands)
+        watcher.failed(op, operands)
     place = f"in the {when} of " if when else ""
     return kind(f"{place}{formula}: {why}")
 
@@ -63,14 +63,16 @@ def _symbol(op: str) -> str:
     return "**" if op.startswith("**") else op  # the name `**0.5` includes the exponent
 
 
-def described(op: str, operands: Sequence[Any]) -> str:
+def described(
+    op: str, operands: Sequence[Any], text: str = "{formula} with {operands}", joint: str = " and "
+) -> str:
     """An operation and its operands, such as `x / y with x = 3.0 and y = 0.0 ('n')`."""
     names, symbol = "xyzuvw"[: len(operands)], _symbol(op)
     formula = f"x {symbol} {op.removeprefix(symbol) or names[-1:]}"
     if op.isidentifier():
         formula = f"{op}({', '.join(names)})"
-    known = " and ".join(
+    known = joint.join(
         f"{name} = {a.data!r}" + (f" ({a.label!r})" if a.label else "")
         for name, a in zip(names, operands, strict=False)
     )
-    return f"{formula} with {known}"
+    return text.format(formula=formula, operands=known)

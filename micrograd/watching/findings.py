@@ -15,6 +15,7 @@ several steps itself. An effect is told only if nothing else was: it may follow 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from operator import mul
@@ -26,7 +27,7 @@ from micrograd.watching.step import History, Look, norm
 Gaps = dict[str, Any] | None
 
 ROUNDED = 1e-9  # a gradient that may move nothing, in units of the parameter
-TINY = 1e-6  # a movement, in units of the parameters: common is 1e-3
+TINY, USUAL = 1e-6, 1e-3  # a movement, in units of the parameters
 BEGINNING = 20  # steps after which a rate is called tiny: a warm-up begins with tiny ones
 FACTOR = 10.0  # by which the loss of a run that explodes exceeds that of its beginning
 STAYS = 0.7  # the share of its first loss above which a model has learned nothing in ten steps ...
@@ -37,7 +38,7 @@ SOLVED = 0.1  # the mean squared error in units of the variance of targets, or o
 POOR = 0.5  # the share of the variance of targets that a poor minimum leaves unexplained
 SEEN = 12  # outputs that are looked at before a ReLU counts as dead, a layer as saturated
 DEAD = 0.25  # share of dead ReLUs in a layer; fewer are common, and harmless
-FLAT_TANH, FLAT_SIGMOID = 0.97, 0.985  # beyond them, a slope is below 6 % of its largest
+NO_SLOPE = 0.06  # of tanh and sigmoid, as a share of their largest
 FLAT, ALL_FLAT = 0.5, 0.9  # share of saturated outputs: if learning stopped, or from the start
 FADING, FADED = 0.1, 1e-4  # how much gradients may fade from layer to layer, and in all layers
 ALIKE = 1e-6  # differences of outputs that are all the same
@@ -61,14 +62,6 @@ def unexplained(h: History) -> float:
     targets = [t for _, _, t in h.look.pairs]
     spread = fmean((t - fmean(targets)) ** 2 for t in targets) if targets else 0.0
     return fmean((p - t) ** 2 for _, p, t in h.look.pairs) / spread if spread else 0.0
-
-
-def still(h: History) -> float:
-    """The mean of the last losses, if they are all the same and not small; else 0."""
-    last = h.losses[-WINDOW:]
-    if len(last) < WINDOW or solved(h) or max(last) - min(last) > STILL * abs(fmean(last)):
-        return 0.0
-    return fmean(last)
 
 
 def stays(h: History) -> bool:
@@ -140,15 +133,15 @@ def stale(h: History) -> Gaps:
 
 def detached(h: History) -> Gaps:
     """A loss that depends on no parameter, or no input: detached, or of another model."""
-    if h.step.reached and h.first_look.inputs and h.step.look and not h.step.look.inputs:
+    had_inputs = h.first.look and h.first.look.inputs
+    if h.step.reached and had_inputs and h.step.look and not h.step.look.inputs:
         return {"key": "detached.since"}
     if h.step.reached is not False or not h.step.look:
         return None
-    leaves, before = h.step.look.leaves, h.looks[-2].leaves if len(h.looks) > 1 else []
-    if len(leaves) < len(h.names):
+    n = len(h.step.look.leaves)
+    if n < len(h.names):
         return {"key": "detached.since"} if h.used else {}
-    is_other = not {*map(id, leaves)}.isdisjoint(map(id, before))
-    return {"key": "detached.other" if is_other else "detached.new", "n": len(leaves)}
+    return {"key": "detached.other", "n": n}
 
 
 def unmoved(h: History) -> Gaps:
@@ -167,18 +160,30 @@ def unmoved(h: History) -> Gaps:
 
 
 def accumulated(h: History) -> Gaps:
-    """Gradients that are added to those of the step before, or to some from before the loop."""
-    first = h.first and h.first.moved and h.first.number == 1 and h.first.before
-    if len(h.norms) == 2 and first and any(first) and not any(h.step.before):
-        return named(h, range(len(first)), first) | {"key": "accumulated.first"}
+    """Gradients that are added to those of the step before, in p.grad or in a velocity."""
     if len(h.steps) < 3 or not all(step.moved for step in h.steps):
         return None
+    if _adds_up(h):
+        return {"key": "accumulated.velocity"}
     before, last = h.step.before, h.steps[-2]
     used = [i for i, g in enumerate(before) if g and g != h.step.grads[i]]
     kept = [i for i in used if last.data[i] != last.after[i]]
     gaps = named(h, kept, before) if kept else None
     grads = [f"{step.grads[gaps['i']]:.3g}" for step in h.steps] if gaps else []
     return gaps and gaps | {"grads": ", ".join(grads[-3:])}
+
+
+def _adds_up(h: History) -> bool:
+    # Whether d[t] = d[t - 1] - r g[t], with the r of the first step: a velocity without damping.
+    last, *steps = [*h.steps][-3:]
+    rate = -dot(h.first.movement, h.first.grads) / (norm(h.first.grads) ** 2 or math.inf)
+    are_so = [rate > 0, last.number + 2 == h.step.number]
+    for step in steps:
+        all_three = zip(step.movement, last.movement, step.grads, strict=True)
+        left = [now - before + rate * g for now, before, g in all_three]
+        are_so.append(norm(left) < ALIKE * norm(step.movement))
+        last = step
+    return all(are_so)
 
 
 def missing(h: History) -> Gaps:
@@ -190,13 +195,6 @@ def missing(h: History) -> Gaps:
     both = enumerate(zip(step.grads, step.data, strict=True))
     found = [h.names[i] for i, (g, p) in both if i not in moved and abs(g) > least * max(1, abs(p))]
     return listed(h, found) if found and step.moved and not overwritten(h) else None
-
-
-def renewed(h: History) -> Gaps:
-    """Another optimizer in each of three steps in a row, although it has a state."""
-    steps = [*h.steps][-3:]
-    made = {id(step.optimizer) for step in steps if step.optimizer}
-    return {} if len(made) == 3 and steps[0].number + 2 == h.step.number else None
 
 
 def overwritten(h: History) -> Gaps:
@@ -224,16 +222,10 @@ def one_example(h: History) -> Gaps:
 
 def unused(h: History) -> Gaps:
     """Parameters on which the loss does not depend, but for single rows: others may use those."""
-    tables = {h.table[i] for i in h.used}
-    found = [name for name, table in zip(h.names, h.table, strict=True) if table not in tables]
-    return listed(h, found) if tables else None
-
-
-def printed(h: History) -> Gaps:
-    """A variable `loss` that is not the one on which backward() was called."""
-    other, loss = h.step.printed, h.step.loss
-    is_other = other is not None and not math.isclose(other, loss, rel_tol=1e-9)
-    return {"printed": other, "loss": loss} if is_other else None
+    tables = [re.sub(r"(\[\d+\])+$", "", name) for name in h.names]  # without indices
+    used = {tables[i] for i in h.used}
+    found = [name for name, table in zip(h.names, tables, strict=True) if table not in used]
+    return listed(h, found) if used else None
 
 
 # ---- 3. The step
@@ -242,7 +234,7 @@ def printed(h: History) -> Gaps:
 def uphill(h: History) -> Gaps:
     """Three steps along the gradient instead of against it, the first one exactly."""
     steps, first = [*h.steps][-3:], h.first
-    if not first or len(steps) < 3 or any(step.loss <= 0 for step in steps):
+    if len(steps) < 3 or any(step.loss <= 0 for step in steps):
         return None
     is_exact = norm(rest(first.movement, first.grads)) < 0.05 * norm(first.movement)
     is_uphill = is_exact and all(dot(x.movement, x.grads) > 0 for x in (first, *steps))
@@ -263,11 +255,10 @@ def others(h: History) -> Gaps:
 def too_fast(h: History) -> Gaps:
     """A loss that explodes, or stays above where it began, although it was to fall."""
     above = len(h.losses) > 12 and min(h.losses[-10:]) > h.losses[0] + 0.1 * abs(h.losses[0])
-    if not (exploded(h, 3) or above) or not h.first:
-        return None
     predicted = -dot(h.first.movement, h.first.grads)
     gaps = {"first": h.losses[0], "loss": h.losses[-1], "predicted": predicted}
-    return gaps if predicted > 0 and h.losses[-1] > h.losses[0] else None
+    is_so = (exploded(h, 3) or above) and predicted > 0 and h.losses[-1] > h.losses[0]
+    return gaps if is_so else None
 
 
 def differences(h: History) -> Gaps:
@@ -293,24 +284,24 @@ def too_slow(h: History) -> Gaps:
         return None
     if not h.step.passes or (not h.step.moved and steps[0].number + 1 < h.step.number):
         return None  # it may move in every second step
-    most = max(norm(step.movement) / norm(step.data) for step in steps)
-    late = {} if h.most < TINY else {"key": "too_slow.late"}
-    is_slow = h.updates and most < TINY
-    return late | {"most": most, "n": len(h.losses)} if is_slow else None
+    last = max(norm(step.movement) / norm(step.data) for step in steps)
+    first, grads = h.first.grads, h.step.grads
+    is_same = dot(first, grads) > 0.95 * norm(first) * norm(grads) and len(h.losses) >= WINDOW
+    if (is_same and stays(h) and h.most < USUAL) or h.most < TINY:
+        return {"most": h.most, "n": len(h.losses)} if h.updates else None
+    return {"key": "too_slow.late", "most": last} if last < TINY else None
 
 
 def plateau(h: History) -> Gaps:
-    """A loss that stays the same: in a minimum far from the targets, or although it has a slope."""
-    mean, share = still(h), unexplained(h)
-    if not mean:
+    """A loss that stays the same: it is in a minimum, but far from the targets."""
+    last, share = h.losses[-WINDOW:], unexplained(h)
+    mean = abs(fmean(last))
+    is_still = len(last) == WINDOW and max(last) - min(last) <= STILL * mean and not solved(h)
+    if not is_still or share < POOR or h.norms[-1] * norm(h.step.data) > 10 * SLOPE * mean:
         return None
-    gaps = {"loss": mean, "n": WINDOW, "grad": h.norms[-1]}
-    slope = h.norms[-1] * norm(h.step.data) / abs(mean)
-    if share >= POOR and slope <= 10 * SLOPE:
-        is_linear = len({unit for _, unit in h.look.units}) < 2
-        key = "plateau.linear" if is_linear else "plateau.minimum"
-        return gaps | {"key": key, "share": min(100, round(100 * share))}
-    return gaps if slope > SLOPE and h.norms[-1] > 0.5 * max(h.norms[-WINDOW:]) else None
+    is_linear = len({unit for _, unit in h.look.units}) < 2
+    key, left = "plateau.linear" if is_linear else "plateau", min(100, round(100 * share))
+    return {"key": key, "loss": mean, "n": WINDOW, "share": left}
 
 
 # ---- 4. The data
@@ -321,13 +312,14 @@ def scale(h: History) -> Gaps:
     if len({row for row, _ in h.seen}) == 1 < len({*h.seen}):
         return {"key": "scale.same", "first": ", ".join(f"{x:.3g}" for x in h.seen[0][0][:3])}
     columns: dict[str, list[float]] = defaultdict(list)
-    for i, numbers in h.look.inputs.items():
-        columns[h.names[i].removeprefix(h.row[i])] += numbers
+    for row in h.look.rows(h.look.inputs).values():
+        for k, i in enumerate(row):
+            columns[f"[{k}]"] += h.look.inputs[i]
     sizes = {column: math.sqrt(fmean(x * x for x in xs)) for column, xs in columns.items()}
-    column = max(sizes, key=lambda name: sizes[name], default="")
+    column = max(sizes, key=sizes.__getitem__, default="")
     if not sizes or NEAR < sizes[column] < FAR or sizes[column] in (0, math.inf):
         return None
-    return {"column": column or "[0]", "low": min(columns[column]), "high": max(columns[column])}
+    return {"column": column, "low": min(columns[column]), "high": max(columns[column])}
 
 
 def targets(h: History) -> Gaps:
@@ -345,9 +337,11 @@ def reach(h: History) -> Gaps:
         low, high = ranges.get(op, (-math.inf, math.inf))
         if not low <= target <= high:
             return {"op": op.lower(), "low": low, "high": high, "target": target}
-    if {abs(t) for look in h.looks for _, t in look.margins} == {0, 1}:
+    if {abs(t) for look in h.looks for loss, _, t in look.scores if loss} == {0, 1}:
         return {"key": "reach.labels"}
-    for op, target in [*h.look.margins, *h.look.classes] if not h.look.twice else []:
+    for loss, op, target in h.look.scores if not h.look.twice else []:
+        if op == "tanh" and not loss:
+            return {"key": "reach.tanh"}
         if op in ("sigmoid", "ReLU") and target <= 0:
             return {"key": "reach.score", "op": op.lower(), "target": target}
     return None
@@ -367,7 +361,7 @@ def shuffled(h: History) -> Gaps:
     """The same examples and the same targets in several steps, or in X and y, in other pairs."""
     if h.mixed:
         return {"n": h.mixed}
-    looks = [sorted(pairs) for pairs in h.examples_in]
+    looks = [sorted(look.examples) for look in h.looks]
     columns = {tuple(tuple(sorted(xs)) for xs in zip(*pairs, strict=True)) for pairs in looks}
     is_shuffled = len(columns) == 1 < len({*map(tuple, looks)}) and len(looks) >= FEW
     return {"n": len(looks[0])} if is_shuffled else None
@@ -375,8 +369,8 @@ def shuffled(h: History) -> Gaps:
 
 def twice(h: History) -> Gaps:
     """A sigmoid or softmax before a loss that has its own, or a softmax of one number."""
-    key = "twice.alone" if h.look.is_alone else "twice"
-    return {"key": key, "op": h.look.twice} if h.look.twice or h.look.is_alone else None
+    key = "twice.alone" if h.look.twice == "alone" else "twice"
+    return {"key": key, "op": h.look.twice} if h.look.twice else None
 
 
 def imbalance(h: History) -> Gaps:
@@ -386,6 +380,11 @@ def imbalance(h: History) -> Gaps:
     is_one = are_classes and are_all and len({t for _, t in seen}) == 1
     if is_one or (h.largest_class == 1 and h.examples >= SEEN):
         return {"key": "imbalance.one"}
+    shares = [share for look in h.looks for share in look.shares]
+    kinds, ps = {kind for _, kind, _ in shares}, {round(p, 6) for *_, p in shares}
+    is_half = len(kinds) == 1 and any(kinds) and ps.isdisjoint(round(1 - p, 6) for p in ps)
+    if is_half and len(shares) >= SEEN and len({t == 0 for t, *_ in shares}) == 2:
+        return {"key": "imbalance.half"}
     is_common: Any = COMMON <= h.largest_class < 1 and len(h.losses) >= BEGINNING
     is_all = is_common and h.accuracy and math.isclose(h.accuracy, h.largest_class)
     return {"share": round(100 * h.largest_class)} if is_all else None
@@ -396,7 +395,8 @@ def imbalance(h: History) -> Gaps:
 
 def no_activation(h: History) -> Gaps:
     """Layers without an activation between them, which are one linear function together."""
-    pairs = {(h.layer[unit], h.layer[p]) for unit, p in h.look.linear}
+    fed = [(x[0], i) for i, inputs in h.look.fed.items() for x in inputs if x[2]]
+    pairs = {(h.layer[unit], h.layer[i]) for unit, i in fed}
     found = sorted((a, b) for a, b in pairs if a != b and stalled(h, WINDOW // 2))
     return {"first": found[0][0], "last": found[0][1]} if found else None
 
@@ -404,7 +404,7 @@ def no_activation(h: History) -> Gaps:
 def shrunk(h: History) -> Gaps:
     """Parameters that a penalty on their squares has made small, although the loss is not."""
     is_penalised = h.decay or 2 * len(h.look.penalised) > len(h.names)
-    if not h.first or not is_penalised or len(h.losses) <= 10 or solved(h):
+    if not is_penalised or len(h.losses) <= 10 or solved(h):
         return None
     share = norm(h.step.after) / (norm(h.first.data) or math.inf)
     return {"share": round(100 * share)} if 0 < share < SHRUNK else None
@@ -412,14 +412,16 @@ def shrunk(h: History) -> Gaps:
 
 def equal_weights(h: History) -> Gaps:
     """Neurons of a hidden layer that are all the same, so they stay the same."""
-    for layer, indices in [*h.layers.items()][:-1]:
-        rows: dict[str, list[float]] = defaultdict(list)
-        for i in indices:
-            row = h.row[i].removeprefix(layer)
-            if h.row[i] != h.names[i] and "[" in row:  # in .neurons[0].w or .weight[0], not .bias
-                rows[row] += h.step.after[i], h.first.data[i] if h.first else 0.0
-        if len(rows) > 1 and len({*map(tuple, rows.values())}) == 1:
-            return {"layer": layer, "n": len(rows)}
+    look, inside = h.look, h.look.rows(h.look.used)
+    data = [*zip(h.first.data, h.step.data, strict=True)]
+    for row in look.rows(look.fed).values():
+        outputs = {tuple(x for _, x, _ in look.fed[i]) for i in row}
+        units = {unit for i in row for unit, *_ in look.fed[i]}
+        weights = {tuple(data[i] for i in inside[unit]) for unit in units}
+        are_same = len(row) > len(outputs) == len(weights) == 1
+        if are_same and (len(units) > 1 or any(outputs.pop())):  # else it may be dead
+            key = "equal_weights" if len(units) > 1 else "equal_weights.shared"
+            return {"key": key, "layer": h.layer[min(units)], "n": len(row)}
     return None
 
 
@@ -434,66 +436,47 @@ def dead(h: History) -> Gaps:
     for layer, are_dead in layers.items():
         n, m = sum(are_dead), len(are_dead)
         if (n == m and len(looks) >= 3) or (n >= DEAD * m and stalled(h)):
-            return {"layer": layer or None, "n": n, "all": m}
+            return {"layer": layer, "n": n, "all": m}
     return None
 
 
 def saturated(h: History) -> Gaps:
     """Outputs of tanh or sigmoid at their limits, where the slope is nearly 0."""
-    first = _flat(h, h.first_look)
+    first = _flat(h, h.first.look or Look())
     for layer, share in _flat(h, h.look).items():
         from_start = min(share, first.get(layer, 0)) > ALL_FLAT and stays(h)
-        if from_start or (share > FLAT and layer != h.layer[-1] and stalled(h)):
-            return {"layer": layer or None, "share": round(100 * share)}
+        if from_start or (share > FLAT and layer != [*h.layers][-1] and stalled(h)):
+            return {"layer": layer, "share": round(100 * share)}
     return None
 
 
 def _flat(h: History, look: Look) -> dict[str, float]:
     # The share of saturated outputs in each layer.
     flat: dict[str, list[bool]] = defaultdict(list)
-    for (op, unit), numbers in look.units.items():
-        if op == "tanh":
-            flat[h.layer[unit]] += [abs(x) > FLAT_TANH for x in numbers]
-        elif op == "sigmoid":
-            flat[h.layer[unit]] += [max(x, 1 - x) > FLAT_SIGMOID for x in numbers]
+    for (op, unit), xs in look.units.items():
+        if op != "ReLU":
+            slopes = (1 - x * x if op == "tanh" else 4 * x * (1 - x) for x in xs)
+            flat[h.layer[unit]] += [slope < NO_SLOPE for slope in slopes]
     return {layer: fmean(are_flat) for layer, are_flat in flat.items() if len(are_flat) >= SEEN}
 
 
 def fading(h: History) -> Gaps:
-    """Gradients that get smaller, or larger, from layer to layer."""
+    """Gradients that get smaller from layer to layer."""
     layers = h.layers
-    if len(layers) < 3 or not h.first or not stays(h):
+    if len(layers) < 3 or not stays(h):
         return None
     sizes = [max(abs(h.first.grads[i]) for i in some) for some in layers.values()]
     limit, names = max(FADING ** (len(layers) - 1), FADED), [*layers]
-    if not all(sizes) or limit < sizes[0] / sizes[-1] < 1 / limit:
-        return None
     known = {"first": names[0], "size": sizes[0], "last": names[-1], "at_last": sizes[-1]}
-    return {"key": "fading.growing" * (sizes[0] > sizes[-1]), **known}
-
-
-def equal_outputs(h: History) -> Gaps:
-    """The same prediction for all examples, from the start."""
-    for look in h.first_look, h.look:
-        outputs, targets = [p for _, p, _ in look.pairs], {t for _, _, t in look.pairs}
-        if len(outputs) < 3 or len(targets) < 2 or not stays(h):
-            return None
-        if max(outputs) - min(outputs) > ALIKE * max(1, *map(abs, outputs)):
-            return None
-    return {"output": outputs[0], "n": len(outputs)}
+    return known if all(sizes) and sizes[0] < limit * sizes[-1] else None
 
 
 CAUSES = (
-    nonfinite, no_backward, stale, detached, unmoved, overwritten, accumulated, renewed,
-    missing, unused, one_example, printed, uphill, others, differences, unbounded, scale,
+    nonfinite, no_backward, stale, detached, unmoved, overwritten, accumulated,
+    missing, unused, one_example, uphill, others, differences, unbounded, scale,
     reach, shuffled, crossed, twice, imbalance, equal_weights,
 )  # fmt: skip
-EFFECTS = (
-    targets, too_fast, too_slow, no_activation, shrunk, dead, saturated, fading, equal_outputs,
-    plateau,
-)  # fmt: skip
-AT_ONCE = {  # look back themselves
-    nonfinite, accumulated, renewed, uphill, unbounded, shuffled, imbalance, *EFFECTS,
-}  # fmt: skip
+EFFECTS = (targets, too_fast, no_activation, shrunk, dead, saturated, fading, too_slow, plateau)
+AT_ONCE = {nonfinite, accumulated, uphill, unbounded, shuffled, imbalance, *EFFECTS}  # look back
 AFTERWARDS = scale, reach, twice, no_activation, dead, saturated  # without any steps
 TIMES = 3  # in a row, for the others

@@ -7,25 +7,30 @@
 >>> look = Look(topological_order(neuron([3.0, 4.0])), index)
 >>> [*look.inputs.items()], [*look.units]  # weight 0 gets 3, weight 1 gets 4; number 2 is the bias
 ([(0, [3.0]), (1, [4.0])], [('ReLU', 2)])
+>>> look.unit_of, look.level[2]
+({0: 2, 1: 2}, 1)
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from operator import sub
+from operator import itemgetter, sub
+from os.path import commonprefix
 from typing import Any
+
+from micrograd.texts import filled, texts_of
 
 
 class Look:
     """What the graph of a loss shows, read in one walk over its nodes.
 
     A unit is a sum of products with parameters; the parameter with which it begins, as an index
-    into the parameters, tells one from another.
+    into the parameters, tells one from another. Its level is 1 above that of its inputs.
     """
 
     def __init__(self, order: Sequence[Any] = (), index: Mapping[Any, int] | None = None) -> None:
@@ -33,18 +38,20 @@ class Look:
         self.used: set[int] = set()  # the parameters in the graph
         self.leaves: list[Any] = []  # its other leaves that get a gradient
         self.inputs: dict[int, list[float]] = defaultdict(list)  # by which each was multiplied
+        # ... by results: the unit, the number, and whether it went through no activation
+        self.fed: dict[int, list[tuple[int, float, bool]]] = defaultdict(list)
+        self.unit_of: dict[int, int] = {}  # of parameters with which none begins
+        self.level: Counter[int] = Counter()  # of parameters in products, and of units
         self.units: dict[tuple[str, int], list[float]] = defaultdict(list)  # outputs, by activation
         self.pairs: list[tuple[str, float, float]] = []  # operation, prediction, target of squares
-        self.margins: list[tuple[str, float]] = []  # operation and t in (1 - t * score).relu()
-        self.classes: list[tuple[str, float]] = []  # in log(...) - t * score; or the score's unit
-        self.shares: list[float] = []  # t and 1 - t in cross-entropies, t * p.log()
-        self.twice = ""  # 'sigmoid' or 'softmax' if one is the input of another exponential
-        self.is_alone = False  # a softmax over one number, e / e
+        self.scores: list[tuple[str, str, float]] = []  # loss, operation, t, in `_see_hinge`, ...
+        self.shares: list[tuple[float, str, float]] = []  # t, kind and p in t * p.log()
+        self.twice = ""  # 'sigmoid' or 'softmax' if one is the input of another; 'alone' for e / e
         self.products = self.outdated = 0  # of those with parameters, some have moved since
-        self.linear: set[tuple[int, int]] = set()  # a unit, and a weight of the unit it goes into
         self.penalised: set[int] = set()  # parameters whose squares are in the graph
         self.differences: list[float] = []  # targets of output - target, if that is in the loss
         unit: dict[Any, int] = {}  # of a parameter, product or sum
+        last: dict[Any, int] = {}  # the unit of the highest level on which a node depends
         for node in order:
             op, operands = node._op, node._prev
             if not operands:
@@ -56,22 +63,30 @@ class Look:
             elif op == "*":
                 for p, x in (operands, operands[::-1]):
                     if p in index:
-                        unit[node] = index[p]
+                        i = index[p]
                         self.products += x.data != 0
                         difference = abs(node.data - p.data * x.data)
                         self.outdated += difference > 1e-9 * abs(node.data)  # not nan
                         if x is p:
-                            self.penalised.add(index[p])
-                        if x._op == "+" and x in unit:
-                            self.linear.add((unit[x], index[p]))
-                        if not x._prev and x not in index:
-                            self.inputs[index[p]].append(x.data)
+                            self.penalised.add(i)
+                            continue
+                        unit[node] = last[node] = i
+                        if i not in self.level:
+                            self.level[i] = 1 + self.level[last.get(x, -1)]
+                        if x in last:
+                            self.fed[i].append((last[x], x.data, x._op == "+" and x in unit))
+                        elif not x._prev and x not in index:
+                            self.inputs[i].append(x.data)
                     elif x._op == "log" and not p._prev:
-                        self.shares.append(p.data)
+                        self.shares.append((p.data, _kind(x._prev[0]), x._prev[0].data))
             elif op == "+":
-                first = unit.get(operands[0], unit.get(operands[1]))
+                a, b = unit.get(operands[0]), unit.get(operands[1])
+                first = b if a is None else a
                 if first is not None:
-                    unit[node] = first
+                    unit[node] = last[node] = first
+                    if b is not None and b != first and b not in self.unit_of:
+                        self.unit_of[b] = first
+                        self.level[first] = max(self.level[first], self.level[b])
                 elif operands[0]._op == "log" and operands[1]._op == "-":
                     self._see_score(operands[1]._prev[1], unit)
             elif op in ("ReLU", "tanh", "sigmoid"):
@@ -91,12 +106,30 @@ class Look:
                 total = operands[1]
                 while total._op == "+" and not (first := total._prev[0])._prev and not first.data:
                     total = total._prev[1]  # sum() begins with 0
-                self.is_alone |= total is operands[0]
+                self.twice = "alone" if total is operands[0] else self.twice
             elif op == "log" and operands[0]._op == "/" and operands[0]._prev[0]._op == "exp":
                 self._see_score(operands[0]._prev[0]._prev[0], unit)
             elif op == "exp":
                 self._see_exponential(operands[0])
+            if node not in last and (below := [last[x] for x in operands if x in last]):
+                last[node] = max(below, key=self.level.__getitem__)
         self._see_differences(order, unit)
+
+    def rows(self, parameters: Iterable[int]) -> dict[int, list[int]]:
+        """Those of each unit, in their order."""
+        found = defaultdict(list)
+        for i in sorted(parameters):
+            found[self.unit_of.get(i, i)].append(i)
+        return found
+
+    @cached_property
+    def examples(self) -> list[tuple[tuple[float, ...], float]]:
+        """Pairs of the inputs of the first neuron and a target; empty if unknown."""
+        first: list[int] = next(iter(self.rows(self.inputs).values()), [])
+        rows = [*zip(*(self.inputs[i] for i in first), strict=False)]
+        targets = [t for *_, t in self.pairs or self.scores]
+        targets = targets or [t for t, *_ in self.shares[:: 1 + (len(self.shares) > len(rows))]]
+        return [*zip(rows, targets, strict=True)] if len(rows) == len(targets) else []
 
     def _see_differences(self, order: Sequence[Any], unit: Mapping[Any, int]) -> None:
         targets, terms = [], [*order[-1:]]
@@ -114,16 +147,17 @@ class Look:
 
     def _see_hinge(self, x: Any) -> None:
         if x._op in ("+", "-") and x._prev[0].data == 1 and x._prev[1]._op == "*":
-            pairs = _labels(x._prev[1])
-            self.margins += pairs if x._op == "-" else [(op, -label) for op, label in pairs]
+            sign = 1 if x._op == "-" else -1
+            self.scores += [("hinge", op, sign * t) for op, t in _labels(x._prev[1])]
 
     def _see_score(self, x: Any, unit: Mapping[Any, int]) -> None:
         # In a cross-entropy, log(...) - t * score or log(...) - score of the right class.
         x = x._prev[0] if x._op == "-" else x  # the largest score is subtracted first
-        if x in unit:
-            self.classes.append(("", unit[x]))
+        inner = x._prev[0] if x._op == "tanh" else x
+        if inner in unit:
+            self.scores.append(("", x._op, unit[inner]))
         elif x._op == "*":
-            self.classes += _labels(x)
+            self.scores += [("", op, t) for op, t in _labels(x)]
 
     def _see_exponential(self, x: Any) -> None:
         x = x._prev[0] if x._op == "-" else x  # the largest score is subtracted first
@@ -135,6 +169,14 @@ def _labels(product: Any) -> list[tuple[str, float]]:
     # The operation of the score, and the label, in label * score.
     label, score = sorted(product._prev, key=lambda v: bool(v._prev) and v._op != "neg")
     return [(score._op, label.data)] if score._prev and label._op in ("", "neg") else []
+
+
+def _kind(x: Any) -> str:
+    # What a probability is made with: p, 1 - p or p + 1e-9 for p = z.sigmoid() or 1 / (...); or ''.
+    inner = [v for v in x._prev if v._prev]
+    p = inner[0] if x._op in ("+", "-") and len(inner) == 1 else x
+    is_known = p._op == "sigmoid" or (p._op == "/" and not p._prev[0]._prev)
+    return str(x._op) if is_known else ""
 
 
 @dataclass
@@ -155,10 +197,8 @@ class Step:
     turns: int = 0  # of the loop
     is_stale: bool = False  # backward() was called on the loss of the step before
     reached: bool | None = None  # whether it reached a parameter; None if unknown
-    printed: float | None = None  # a variable `loss` on which backward() was not called
     bad: dict[str, str] | None = None  # what gave the first number that is not finite
     look: Look | None = None
-    optimizer: Callable[[], object] | None = None  # a weak reference to one with a state
 
     @property
     def moved(self) -> bool:
@@ -178,8 +218,7 @@ class History:
     names: list[str]  # paths of the parameters
     steps: deque[Step] = field(default_factory=partial(deque, maxlen=4))
     looks: deque[Look] = field(default_factory=partial(deque, maxlen=16))
-    examples_in: deque[list[Any]] = field(default_factory=partial(deque, maxlen=16))  # these
-    first: Step | None = None
+    first: Step = field(init=False)
     used: set[int] = field(default_factory=set)  # parameters that were in a graph
     losses: list[float] = field(default_factory=list)  # of all steps
     norms: list[float] = field(default_factory=list)  # of gradients, in steps that were looked at
@@ -192,22 +231,17 @@ class History:
     others: int = 0  # optimizers that have none
     decay: float = 0.0  # the largest weight decay of these optimizers
     hidden: list[tuple[str, Any]] = field(default_factory=list)  # in the model, not in parameters()
+    numbered: str = field(default_factory=lambda: texts_of("watch")["run.layer"])
     mixed: int = 0  # examples, if X was shuffled without y since the beginning, or y without X
     examples: int = 0  # in X, or in a variable that has the example of the loss
 
-    def __post_init__(self) -> None:
-        self.layer, self.row, self.table = (
-            [*map(f, self.names)] for f in (layer_of, row_of, table_of)
-        )
-
     def add(self, step: Step) -> None:
         """Adds a step that was looked at."""
-        self.first = self.first or step
+        self.first = self.first if self.steps else step
         self.steps.append(step)
         self.norms.append(norm(step.grads))
         if step.look:
             self.looks.append(step.look)
-            self.examples_in.append(self._examples_of(step.look))
             self.used |= step.look.used
         if step.moved and (size := norm(step.data)):
             self.most = max(self.most, norm(step.movement) / size)
@@ -228,31 +262,33 @@ class History:
         return self.looks[-1] if self.looks else Look()
 
     @property
-    def first_look(self) -> Look:
-        """The first graph, or an empty one."""
-        return (self.first and self.first.look) or Look()
-
-    def _examples_of(self, look: Look) -> list[Any]:
-        # Pairs of the inputs of the first neuron and a target; empty if unknown.
-        first = self.row[min(look.inputs)] if look.inputs else ""
-        columns = [numbers for i, numbers in look.inputs.items() if self.row[i] == first]
-        rows = [*zip(*columns, strict=False)]
-        targets = [t for *_, t in look.pairs or look.margins or look.classes]
-        targets = targets or look.shares[:: 1 + (len(look.shares) > len(rows))]
-        return [*zip(rows, targets, strict=True)] if len(rows) == len(targets) else []
-
-    @property
     def seen(self) -> list[tuple[tuple[float, ...], float]]:
         """Pairs of the inputs of an example and its target, in all these graphs."""
-        return [pair for pairs in self.examples_in for pair in pairs]
+        return [pair for look in self.looks for pair in look.examples]
 
     @cached_property
     def layers(self) -> dict[str, list[int]]:
-        """The parameters in each part of the model, such as layers[0], in their order."""
-        found = defaultdict(list)
-        for i, layer in enumerate(self.layer):
-            found[layer].append(i)
-        return found
+        """The parameters in each part of the model, those of the lowest level first.
+
+        What is on one level of the first graph is a part. It bears the name that its parameters
+        share, if no other one has it, or a number. Without a graph, names tell the parts.
+        """
+        look, parts = self.look, defaultdict[tuple[float, str], list[int]](list)
+        for i, name in enumerate(self.names):
+            level = look.level[look.unit_of.get(i, i)], ""
+            parts[level if i in look.used else (math.inf, layer_of(name))].append(i)
+        known = [parts[key] for key in sorted(parts, key=itemgetter(0))]
+        paths = ([self.names[i] for i in inside] for inside in known)
+        names = [layer_of(commonprefix(some)) for some in paths]  # noqa: RUF071  # no folders
+        return {
+            name if name and names.count(name) == 1 else filled(self.numbered, n=n): inside
+            for n, (name, inside) in enumerate(zip(names, known, strict=True), 1)
+        }
+
+    @cached_property
+    def layer(self) -> dict[int, str]:
+        """The part to which each parameter belongs."""
+        return {i: name for name, inside in self.layers.items() for i in inside}
 
 
 def norm(numbers: Sequence[float]) -> float:
@@ -261,28 +297,5 @@ def norm(numbers: Sequence[float]) -> float:
 
 
 def layer_of(name: str) -> str:
-    """The part of a model to which a parameter belongs: its path up to a dot.
-
-    >>> layer_of("layers[0].neurons[1].w[2]"), layer_of("w[2]")
-    ('layers[0]', '')
-    """
-    return name.partition(".")[0] if "." in name else ""
-
-
-def row_of(name: str) -> str:
-    """A parameter without its last index.
-
-    >>> row_of("layers[0].neurons[1].w[2]"), row_of("modules[0].weight[1][2]")
-    ('layers[0].neurons[1].w', 'modules[0].weight[1]')
-    """
-    row, _, index = name.rpartition("[")
-    return row if index[:-1].isdigit() else name
-
-
-def table_of(name: str) -> str:
-    """A parameter without all indices at its end.
-
-    >>> table_of("modules[0].weight[1][2]")
-    'modules[0].weight'
-    """
-    return re.sub(r"(\[\d+\])+$", "", name)
+    """Of layers[0].neurons[1].w[2] layers[0], of w[2] w: the part to which a parameter belongs."""
+    return re.split(r"\.|\[(?![^.]*\.)", name)[0]

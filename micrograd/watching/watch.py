@@ -23,7 +23,7 @@ import runpy
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import permutations
@@ -43,7 +43,7 @@ from micrograd.draw.variables import variables
 from micrograd.engine import Value, topological_order
 from micrograd.nn import accuracy
 from micrograd.optim import Optimizer, Parameters
-from micrograd.texts import filled, said, texts_of
+from micrograd.texts import filled, said, speaking, texts_of
 from micrograd.watching import findings as rules
 from micrograd.watching.step import History, Look, Step
 
@@ -104,14 +104,13 @@ class Run:
         bar: bool = True,
         language: str | None = None,
     ) -> None:
-        self.items, self.model, self.bar = items, model, bar
+        self.items, self.model, self.bar, self.language = items, model, bar, language
         self.examples = None if X is None or y is None else (plain(X)[:MOST], flat(y)[:MOST])
         self.findings: dict[str, Finding] = {}  # by their names in findings.py
         self._texts = texts_of("watch", language)
         self._times: Counter[str] = Counter()
         self._given = X, y
-        # by the names of X and y, if these were not given; shuffling both is right
-        self._pairs: dict[Any, Sequence[Any]] = {(): _pairs(X, y)} if self.examples else {}
+        self._pairs: dict[Any, Any] = {}  # by names of X and y: pairs at first, classes in y
         self._number = 0  # of steps so far
         self._step: Step | None = None  # the one that is going on
         self._unjudged: Step | None = None  # the last one, if it was not looked at
@@ -120,19 +119,19 @@ class Run:
         self._failed = ""  # the operation that raised an error
         self._root: Callable[[], object] = lambda: None  # of the last backward pass
         self._spent, self._begin = 0.0, perf_counter()
-        self._own([] if model is None else _parameters(model))
-        self.history.examples = len(self.examples[1]) if self.examples else 0
-        own = {*map(id, self._values)}
-        known = [model, *variables(None).values()] if not is_model(model) else [model]
-        for inside in ([*found(x, "", True, _is_parameter)] for x in known if is_model(x)):
-            if any(id(p) in own for _, p, _ in inside):
-                self.history.hidden += [(name[1:], p) for name, p, _ in inside if id(p) not in own]
+        self._own(model)
+        if self.examples:
+            self.history.examples = len(self.examples[1])
+            rows, classes = self.examples
+            self._keep((), [*zip(map(tuple, map(flat, rows)), classes, strict=False)])
 
-    def _own(self, named: Sequence[tuple[str, Any]]) -> None:
+    def _own(self, model: Any) -> None:
+        with speaking(self.language):
+            named, hidden = ([], []) if model is None else _parameters(model)
+            self.history = History([name for name, _ in named], hidden=hidden)
         self._values = [p for _, p in named]
         # nodes of another engine may be compared by their numbers
         self._index = {p: i for i, p in enumerate(self._values) if isinstance(p, Value)}
-        self.history = History([name for name, _ in named])
         self._last = self._numbers()
 
     def __iter__(self) -> Iterator[Any]:
@@ -200,12 +199,6 @@ class Run:
             if not step.reached:
                 step.reached = any(node in self._index for node in order)
                 step.look = Look(order, self._index) if step.reached or first else step.look
-            known = variables(None) if first else {}
-            other = known.get("loss")
-            if isinstance(other, Value) and other._prev and other is not root:
-                step.printed = None if any(other is v for v in order) else other.data
-            optimizers = [x for x in self._optimizers(known) if getattr(x, "momentum", True)]
-            step.optimizer = weakref.ref(optimizers[0]) if optimizers else step.optimizer
         if not step.bad and not math.isfinite(sum(checked)):
             step.bad = self._first_bad(order)
         self._spent += perf_counter() - start
@@ -235,13 +228,11 @@ class Run:
 
     def _look_again(self, first: int) -> Look | None:
         # At the graph of some examples, from this one on.
-        start = perf_counter()
-        try:
-            return self._again(first, self._index) if self._again else None
-        except (ArithmeticError, ValueError):  # eagerly, log(0) is an error
-            return None
-        finally:
-            self._spent += perf_counter() - start
+        start, look = perf_counter(), None
+        with suppress(ArithmeticError, ValueError):  # eagerly, log(0) is an error
+            look = self._again(first, self._index) if self._again else None
+        self._spent += perf_counter() - start
+        return look
 
     def turn(self) -> None:
         """The loop went round; without a movement, gradients may be collected over several turns.
@@ -258,9 +249,9 @@ class Run:
         if not step.passes or now[0] != step.data or not any(now[1]):
             self._close(step, now)
 
-    def failed(self, formula: str, operands: Sequence[Any]) -> None:
+    def failed(self, op: str, operands: Sequence[Any]) -> None:
         """An operation raised an error; if the loop turns again, the program has caught it."""
-        self._failed = formula
+        self._failed = self._formula(op, operands)
         if not self.history.looks and isinstance(operands[0], Value):
             self._step = self._step or self._opened(self._last)
             self._step.look = Look(topological_order(*operands), self._index)
@@ -270,7 +261,7 @@ class Run:
         step = self._step or (self._opened(self._numbers()) if self._failed else None)
         if step:
             if self._failed:
-                step.bad = {"formula": self._failed, "result": "an error"}
+                step.bad = {"formula": self._failed, "result": self._texts["run.result.error"]}
             times = rules.TIMES if self._failed else max(1, step.turns)  # there are no more steps
             self._close(step, self._numbers(), times)
         if self.examples:
@@ -314,10 +305,10 @@ class Run:
         if step.number in (2, EVERY) or not (step.moved or self.history.updates):
             self._look_around()
         if step.number in (2, FIRST) or step.number % EVERY == 0:
-            pairs = [(before, self._pairs_of(names)) for names, before in self._pairs.items()]
-            mixed = [len(now) for before, now in pairs if _are_mixed(before, now)]
-            if mixed and all(before != now for before, now in pairs):
-                self.history.mixed = mixed[0]
+            now = [(*self._data(names), *before) for names, before in self._pairs.items()]
+            same = (x for x in now if Counter(flat(x[1])) == x[3])  # the classes
+            mixed = [len(X) for X, y, pairs, _ in same if _in_pairs(X, y, pairs) is False]
+            self.history.mixed = mixed[0] if mixed and len(mixed) == len(now) else 0
         if self.examples and self._may_look():
             self._evaluate(*self.examples)
         self._tell(step, times)
@@ -331,16 +322,15 @@ class Run:
             self._times[name] = self._times[name] + times if gaps is not None else 0
             if gaps is not None and (finding in rules.AT_ONCE or self._times[name] >= rules.TIMES):
                 told = {"step": step.number, **_told(name, gaps, self._texts)}
-                self.findings[name] = Finding(
-                    **told, text=filled(self._texts["run.finding"], **told)
-                )
+                text = filled(self._texts["run.finding"], **told)
+                self.findings[name] = Finding(**told, text=text)
                 tqdm.write(str(self.findings[name]))
 
     def _first_bad(self, order: Sequence[Any]) -> dict[str, str] | None:
         # The first operation that gave a number that is not finite, forward or backward.
         for node in order if isinstance(order[-1], Value) else ():
             if not math.isfinite(node.data):
-                formula = described(node._op, node._prev) if node._prev else ""
+                formula = self._formula(node._op, node._prev) if node._prev else ""
                 if node in self._index:
                     name = self.history.names[self._index[node]]
                     formula = filled(self._texts["run.formula.update"], name=name)
@@ -349,25 +339,31 @@ class Run:
         for node in reversed(order):
             operands = getattr(node, "_prev", ())
             if not all(math.isfinite(operand.grad) for operand in operands):
-                formula = described(node._op, [*operands])
+                formula = self._formula(node._op, [*operands])
                 formula = filled(self._texts["run.formula.backward"], formula=formula)
                 return {"formula": formula, "result": self._texts["run.result.bad"]}
         return None
 
-    def _pairs_of(self, names: Sequence[str]) -> Sequence[Any]:
-        return _pairs(*[variables(None).get(name, ()) for name in names] or self._given)
+    def _formula(self, op: str, operands: Sequence[Any]) -> str:
+        return described(op, operands, self._texts["run.formula"], ", ")
 
-    def _optimizers(self, known: Mapping[str, object]) -> list[Optimizer]:
-        own = {*map(id, self._values)}
-        every = (x for x in known.values() if isinstance(x, Optimizer))
-        return [x for x in every if not own.isdisjoint(map(id, x.parameters))]
+    def _data(self, names: Sequence[str]) -> Sequence[Any]:
+        return [variables(None).get(name, ()) for name in names] or self._given
+
+    def _keep(self, names: Sequence[str], pairs: Sequence[tuple[Any, Any]]) -> None:
+        X, y = self._data(names)
+        if len(X) == len(y) <= MOST and _in_pairs(X, y, pairs):
+            self._pairs[names] = pairs, Counter(flat(y))
 
     def _look_around(self) -> None:
         # What the program has, for a step that moved nothing.
         known, history = variables(None), self.history
-        having = self._optimizers(known)
-        history.rates = [x.lr for x in having]
-        history.others = sum(isinstance(x, Optimizer) for x in known.values()) - len(having)
+        own, every = (
+            {*map(id, self._values)},
+            [x for x in known.values() if isinstance(x, Optimizer)],
+        )
+        having = [x for x in every if not own.isdisjoint(map(id, x.parameters))]
+        history.rates, history.others = [x.lr for x in having], len(every) - len(having)
         history.decay = max((x.weight_decay for x in having), default=0.0)
         rows = {row for row, _ in history.seen}
         if len(rows) == 1 and not history.examples:
@@ -375,7 +371,8 @@ class Run:
             lists = [x for x in known.values() if isinstance(x, list) and row in x]
             history.examples = max(map(len, lists), default=0)
         if not self._pairs and len({*history.seen}) == len(history.seen):  # an epoch, or less
-            self._pairs = {names: self._pairs_of(names) for names in _names_of(history.seen)}
+            for names in permutations((k for k, x in known.items() if isinstance(x, Sized)), 2):
+                self._keep(names, history.seen)
         frame: Any = sys._getframe()
         while frame and frame.f_code.co_filename.startswith(OTHERS):
             frame = frame.f_back
@@ -386,12 +383,11 @@ class Run:
         with no_grad():
             scores = [[getattr(s, "data", s) for s in flat(self.model(x))] for x in X]
         are_shares = all(0 <= s <= 1 for row in scores for s in row)
-        try:
+        with suppress(TypeError, ValueError):
             self.history.accuracy = accuracy(scores, y, 0.5 if are_shares else 0.0)
-        except (TypeError, ValueError):  # not classes
-            self.examples = None
-        else:
             self.history.largest_class = max(Counter(y).values()) / len(y)
+            return
+        self.examples = None  # not classes
 
     def _state(self) -> str:
         share = self.history.accuracy
@@ -412,13 +408,10 @@ def watch_script(file: FilePath) -> Run:
 
 
 def look_after(
-    function: Callable[..., Any],
-    examples: Sequence[Any],
-    parameters: Sequence[Any],
-    losses: list[float],
+    function: Callable[..., Any], examples: Any, parameters: Sequence[Any], losses: list[float]
 ) -> str:
     """What an eager look at some examples says after a training that did not learn, or ''."""
-    named = [pair for pair in _in_graph(parameters) if any(pair[1] is p for p in parameters)]
+    named, _ = _parameters(parameters)
     history = History([name for name, _ in named], losses=losses)
     index = {p: i for i, (_, p) in enumerate(named)}
     data, grads = [p.data for p in index], [p.grad for p in index]
@@ -432,9 +425,7 @@ def look_after(
     return ""
 
 
-def _look(
-    function: Callable[..., Any], examples: Sequence[Any], start: int, index: dict[Any, int]
-) -> Look:
+def _look(function: Callable[..., Any], examples: Any, start: int, index: dict[Any, int]) -> Look:
     # At the graph of the sum over at most SOME examples, evenly spaced.
     are_several = [getattr(some, "shape", None) != () for some in examples]  # not one for all
     n = max((len(some) for some, are in zip(examples, are_several, strict=True) if are), default=1)
@@ -445,9 +436,8 @@ def _look(
 
 
 def _told(name: str, gaps: dict[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
-    # What is wrong, and how to mend it; a layer without a name is the whole model.
+    # What is wrong, and how to mend it.
     shown = {k: f"{x:.3g}" if isinstance(x, float) else x for k, x in gaps.items()}
-    shown |= {k: texts["run.model"] for k, x in gaps.items() if x is None}
     key = gaps.get("key") or name
     return {part: filled(texts[f"{key}.{part}"], **shown) for part in ("what", "how")}
 
@@ -456,63 +446,49 @@ def _is_parameter(thing: object) -> bool:
     return hasattr(thing, "data") and hasattr(thing, "grad") and not hasattr(thing, "__len__")
 
 
-def _pairs(X: Any, y: Any) -> list[tuple[Any, Any]]:
-    # The first examples with their classes, as they are now.
-    rows = [repr(flat(row)) for row in plain(X)[:MOST]]  # texts can be sorted, whatever is in X
-    return sorted(zip(rows, map(repr, flat(y)[:MOST]), strict=False))
-
-
-def _names_of(seen: Sequence[tuple[Any, float]]) -> Iterator[tuple[str, str]]:
-    # The variables with all examples and with all classes, of which these pairs are some.
-    known = {
-        name: plain(x)
-        for name, x in variables(None).items()
-        if isinstance(x, Collection) and len(x) <= MOST and len(flat(x)) > 1
-    }
-    for names in permutations(known, 2):
-        X, y = (known[name] for name in names)
-        with suppress(TypeError):  # what is in them has no hash
-            at = dict(zip((tuple(flat(row)) for row in X), flat(y), strict=False))
-            pairs = {(t, at.get(row)) for row, t in seen}
+def _in_pairs(X: Any, y: Any, seen: Sequence[tuple[Any, Any]]) -> bool | None:
+    # Whether each class of these examples goes with one that was seen; None for other examples.
+    with suppress(TypeError):  # what is in them has no hash
+        at = dict(zip((tuple(flat(row)) for row in plain(X)), flat(y), strict=False))
+        pairs = {(t, at.get(row)) for row, t in seen}
+        if len(X) == len(y) == len(at) and at.keys() >= {row for row, _ in seen}:
             n, m = (len({pair[i] for pair in pairs}) for i in (0, 1))
-            is_one_each = len(X) == len(y) == len(at) and at.keys() >= {row for row, _ in seen}
-            if is_one_each and n == m == len(pairs) < len({*seen}) / 2:
-                yield names
+            return n == m == len(pairs) <= len({*seen}) / 2
+    return None
 
 
-def _are_mixed(before: Sequence[Any], now: Sequence[Any]) -> bool:
-    # Whether these are the same examples and the same classes, in other pairs.
-    columns = (zip(*pairs, strict=True) for pairs in (before, now))
-    return before != now and all(sorted(a) == sorted(b) for a, b in zip(*columns, strict=True))
-
-
-def _parameters(model: Any) -> list[tuple[str, Any]]:
-    # The parameters with their names: paths in the model, variables, or labels.
+def _parameters(model: Any) -> tuple[list[tuple[str, Any]], list[tuple[str, Any]]]:
+    # The parameters with their names: paths in the model, variables, or labels. And those in the
+    # model that parameters() leaves out.
     given = model.parameters() if callable(getattr(model, "parameters", None)) else model
-    paths = {}
-    if is_model(model):
-        paths = {id(p): name[1:] for name, p, _ in found(model, "", True, _is_parameter)}
+    given = {id(p): p for p in given}.values() if isinstance(given, list) else given  # each once
     parameters = Parameters(given, "watch").all
-    for name, thing in variables(None).items() if {*map(id, parameters)} - paths.keys() else ():
-        for path, p, _ in found(thing, name, is_node=_is_parameter):
-            paths.setdefault(id(p), path)
+    own, places, hidden = {*map(id, parameters)}, [], []
+    for name, thing in [("", model)] * is_model(model) + [*variables(None).items()]:
+        inside = [*found(thing, name, is_model(thing), _is_parameter)]
+        places.append({id(p): path for path, p, _ in inside if id(p) in own})
+        if is_model(thing) and places[-1] and (thing is model or not is_model(model)):
+            hidden += [(path.partition(".")[2], p) for path, p, _ in inside if id(p) not in own]
+    places.sort(key=lambda some: -sum("." in path for path in some.values()))  # models first
+    paths = {key: path for some in reversed(places) for key, path in some.items()}
+    if len({path.partition(".")[0] for path in paths.values()}) == 1:  # one model has all
+        paths = {key: path.partition(".")[2] or path for key, path in paths.items()}
     named = []
     for i, p in enumerate(parameters):
         if not isinstance(p.data, Real):
             got = f"got {type(p.data).__name__} as the data of parameter {i}"
             raise TypeError(f"watch expects parameters with one number each, {got}")
-        named.append(
-            (paths.get(id(p)) or getattr(p, "label", "") or said("watch", "run.parameter", n=i), p)
-        )
-    return named
+        label = paths.get(id(p)) or getattr(p, "label", "")
+        named.append((label or said("watch", "run.parameter", n=i), p))
+    return named, hidden
 
 
-def _in_graph(order: Sequence[Any]) -> list[tuple[str, Any]]:
+def _in_graph(order: Sequence[Any]) -> list[Any]:
     # The parameters of the models among the variables, or else the leaves that get a gradient.
-    models = [thing for thing in variables(None).values() if is_model(thing)]
-    named = [pair for model in models for pair in _parameters(model)]
+    models: list[Any] = [x for x in variables(None).values() if is_model(x)]
+    given = {id(p): p for model in models for p in Parameters(model, "watch").all}
     leaves = [v for v in order if not v._prev and v.requires_grad]
-    return [*{id(p): (name, p) for name, p in named}.values()] or _parameters(leaves)
+    return [*given.values()] or leaves
 
 
 def _listen(values: Sequence[Any]) -> Callable[[], None]:

@@ -131,7 +131,7 @@ def test_health_shows_saturated_units_and_the_size_of_steps():
     model = MLP(2, [4, 1], activation="tanh")
     for p in model.layers[0].parameters():
         p.data *= 100.0
-    run = watch(range(4), model, bar=False)
+    run = watch(range(4), model.parameters(), bar=False)
     for _ in run:
         loss = sum((model(x) - 1.0) ** 2 for x in ([1.0, -0.5], [0.5, 1.0], [-1.0, 0.25]))
         model.zero_grad()
@@ -139,6 +139,7 @@ def test_health_shows_saturated_units_and_the_size_of_steps():
         for p in model.parameters():
             p.data -= 1e-3 * p.grad
     outputs, _, steps = plot.health(run).axes
+    assert [x.get_text() for x in outputs.get_legend().get_texts()] == ["layers[0]"]
     lefts, _, _ = outputs.patches[0].get_data()
     assert lefts[0] + lefts[-1] > 0.5  # at -1 and 1
     assert [line.get_xdata()[-1] for line in steps.lines[:-1]] == [4, 4]
