@@ -352,8 +352,10 @@ class Run:
 
     def _keep(self, names: Sequence[str], pairs: Sequence[tuple[Any, Any]]) -> None:
         X, y = self._data(names)
-        if len(X) == len(y) <= MOST and _in_pairs(X, y, pairs):
-            self._pairs[names] = pairs, Counter(flat(y))
+        classes = flat(y)
+        are_classes = all(isinstance(t, (Real, str, Value)) for t in classes)
+        if len(X) == len(y) <= MOST and are_classes and _in_pairs(X, y, pairs):
+            self._pairs[names] = pairs, Counter(classes)
 
     def _look_around(self) -> None:
         # What the program has, for a step that moved nothing.
