@@ -177,7 +177,9 @@ class Simplified(Recording):
 
     def _constant(self, number: Number) -> int:
         known = self._places["constant"]
-        key = repr(float(number))  # 0.0 and -0.0 have different keys, and all NaNs share one
+        key: Any = float(number)
+        if key == 0 or key != key:  # 0.0 and -0.0 have different keys, and all NaNs share one
+            key = repr(key)
         place = known.get(key)
         if place is None:
             number = number if type(number) is int else float(number)
