@@ -373,7 +373,8 @@ class Run:
             lists = [x for x in known.values() if isinstance(x, list) and row in x]
             history.examples = max(map(len, lists), default=0)
         if not self._pairs and len({*history.seen}) == len(history.seen):  # an epoch, or less
-            for names in permutations((k for k, x in known.items() if isinstance(x, Sized)), 2):
+            some = [k for k, x in known.items() if _is_table(x)]
+            for names in permutations(some, 2):
                 self._keep(names, history.seen)
         frame: Any = sys._getframe()
         while frame and frame.f_code.co_filename.startswith(OTHERS):
@@ -491,6 +492,10 @@ def _in_graph(order: Sequence[Any]) -> list[Any]:
     given = {id(p): p for model in models for p in Parameters(model, "watch").all}
     leaves = [v for v in order if not v._prev and v.requires_grad]
     return [*given.values()] or leaves
+
+
+def _is_table(x: object) -> bool:
+    return isinstance(x, (list, tuple)) or isinstance(getattr(x, "shape", None), tuple)
 
 
 def _listen(values: Sequence[Any]) -> Callable[[], None]:
