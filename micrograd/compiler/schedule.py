@@ -419,13 +419,9 @@ class _Layout:
             n, body.is_backward, groups, begin, states, new, last, moved,
             made, outputs.reshape(n, -1), kept_states.reshape(n, -1),
         )  # fmt: skip
-        used = [
-            Block(
-                lane, np.array([self.slot[i] for i in outside if self.lanes[i] == lane], np.int32)
-            )
-            for lane in (False, True)
-        ]
-        operands = (begin, *(block for block, _ in moved), *used)
+        used = [[i for i in outside if self.lanes[i] == lane] for lane in (False, True)]
+        blocks = [self.block([tuple(some)], ()) for some in used if some]
+        operands = (begin, *(block for block, _ in moved), *blocks)
         return Group("loop", Block(lanes, result), operands, loop)
 
     def products(self, members: list[int]) -> list[Group]:
