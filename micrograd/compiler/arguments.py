@@ -34,23 +34,13 @@ class Listed(np.ndarray[Any, Any]):
     """An array of examples that came as lists."""
 
 
-class Shape(tuple[int, ...]):
-    """The shape of an example; two of them differ if one is of lists and the other of an array."""
-
-    are_lists = False
+class ListShape(tuple[int, ...]):
+    """The shape of an example that is a list of numbers or of lists; it differs from an array's."""
 
     def __eq__(self, other: object) -> bool:
-        return super().__eq__(other) and getattr(other, "are_lists", False) == self.are_lists
+        return isinstance(other, ListShape) and super().__eq__(other)
 
-    def __hash__(self) -> int:
-        return super().__hash__()
-
-
-class ListShape(Shape):
-    """The shape of an example that is a list of numbers, or of lists."""
-
-    are_lists = True
-    __hash__ = Shape.__hash__
+    __hash__ = tuple.__hash__
 
 
 class Static(NamedTuple):
@@ -90,11 +80,11 @@ def is_array(x: Array | Static) -> TypeGuard[Array]:
     return not isinstance(x, Static)
 
 
-def shape_of(array: Array | Static) -> Shape | Static:
+def shape_of(array: Array | Static) -> tuple[int, ...] | Static:
     """The shape of one example of an argument."""
     if isinstance(array, Static):
         return array
-    return (ListShape if isinstance(array, Listed) else Shape)(array.shape[1:])
+    return (ListShape if isinstance(array, Listed) else tuple)(array.shape[1:])
 
 
 def traced(shape: Any, number: Callable[[float], Traced]) -> Any:
@@ -104,7 +94,7 @@ def traced(shape: Any, number: Callable[[float], Traced]) -> Any:
     if not shape:
         return number(0.0)
     rows = [traced(type(shape)(shape[1:]), number) for _ in range(shape[0])]
-    if getattr(shape, "are_lists", False):
+    if isinstance(shape, ListShape):
         return rows
     array = np.empty(shape, object)
     array[...] = np.reshape(np.array(rows, object), shape)

@@ -242,7 +242,7 @@ class _Loop:
     def differentiated(self, upstream: Sequence[Traced]) -> dict[Value, Traced]:
         """Runs the closures of a step; returns the gradients of Values outside of it."""
         results = zip((*self.new, *self.outputs), upstream, strict=True)
-        ends = [(v, u) for v, u in results if isinstance(v, Node)]
+        ends = [(v, u) for v, u in results if isinstance(v, Value)]
         nodes = topological_order(*(v for v, _ in ends))
         within = [v for v in nodes if getattr(v.data, "recording", None) is self.inside]
         known = {*within}

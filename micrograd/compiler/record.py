@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import micrograd.operations  # noqa: F401  # choices between traced numbers
-from micrograd.compiler.arguments import Shape, Static, traced
+from micrograd.compiler.arguments import Static, traced
 from micrograd.compiler.batch import structured
 from micrograd.compiler.generators import check_unused, states_of
 from micrograd.compiler.guard import Guard
@@ -207,7 +207,7 @@ def _names(
         for name, shape in zip(distinct(names, "{}_{}"), shapes, strict=True)
         if not isinstance(shape, Static)
     ]
-    named += [("upstream", Shape((n_upstream,)))] * bool(n_upstream)
+    named += [("upstream", (n_upstream,))] * bool(n_upstream)
     return {
         name: ["_".join([name, *map(str, position)]) for position in np.ndindex(*shape)]
         for name, shape in named

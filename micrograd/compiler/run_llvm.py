@@ -21,14 +21,11 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from micrograd.compiler import llvm_code
 from micrograd.compiler.llvm_code import AT, DONE, STATUS, STEPS, Layout, N, Plan
 from micrograd.compiler.llvm_text import machine, machine_code
-from micrograd.compiler.schedule import Schedule, Slots
-
-Array = npt.NDArray[Any]
+from micrograd.compiler.schedule import Array, Schedule, Slots
 
 LINE = 8  # numbers in a cache line
 NO_ORDER = np.zeros(1, np.int64)

@@ -28,13 +28,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from micrograd.compiler.fuse import SCATTERS
-from micrograd.compiler.schedule import Block, Group, Loop, Memories, Schedule, Slots
+from micrograd.compiler.schedule import Array, Block, Group, Loop, Memories, Schedule, Slots
 from micrograd.core.shapes import fix_of
 
-Array = npt.NDArray[Any]
 Step = Callable[[], Any]
 
 MEMORY = 2**20  # maximum size of the lanes of a tile, in bytes

@@ -38,7 +38,7 @@ from micrograd.compiler.fuse import MEANS, ONE, SCATTERS, Fused
 from micrograd.compiler.simplify import Instructions
 
 Array = npt.NDArray[Any]
-Slots = npt.NDArray[np.int32]
+Slots = npt.NDArray[Any]  # of whole numbers
 Places = tuple[int, ...]
 T = TypeVar("T")
 Grid = tuple[list[Places], list[Places]]  # each left list is paired with every right list

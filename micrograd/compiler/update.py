@@ -40,10 +40,9 @@ from micrograd.compiler.parameters import Row
 from micrograd.compiler.program import Program
 from micrograd.compiler.schedule import Array, Block, Group, Schedule, Slots
 from micrograd.compiler.simplify import CONDITIONS, Simplified, needed
-from micrograd.compiler.training import check_loss, of_others
+from micrograd.compiler.training import MOST, check_loss, of_others
 from micrograd.optim import SGD, Adam, AdamW, Optimizer
 
-MOST = 1024  # steps in one call
 METHODS = attrgetter("step", "zero_grad", "rule", "decayed", "at_step")  # what a step consists of
 LOOPS = {"numpy": "NumPyLoop", "llvm": "LlvmLoop", "jax": "JaxLoop"}  # in run_*.py
 
