@@ -487,7 +487,7 @@ def compile(*function: Any, executor: str = "") -> Any:
 
         files, the time, random numbers of the operating system
         numbers read by C code: context variables, tensors of other libraries, tables of pandas
-        ConfigParser and other objects of the standard library, generators, weak references
+        UserDict, array.array and other objects of the standard library, generators, weak references
         modules without a file, functions and classes of installed packages
         labels and gradients of Values (a gradient reads as 0), attributes added to a Value later
         code that computes names: `eval`, `globals()`, `vars`, `attrgetter`, or `getattr` with a

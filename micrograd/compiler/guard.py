@@ -33,8 +33,7 @@ import dis
 import gc
 import os
 import sys
-from array import array
-from collections import ChainMap, UserDict, UserList, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache, partial
 from operator import attrgetter, call, is_, itemgetter
@@ -66,7 +65,6 @@ PLAIN = {
 }
 CONTAINERS = (list, dict, set, deque, tuple, frozenset)
 EQUAL_IF_PARTS_ARE = {*PLAIN, *CONTAINERS}
-WRAPPERS = UserDict, UserList, ChainMap  # their items are in an attribute
 
 # Bytecode instructions that load something by name, and what they load.
 LOADS = {
@@ -233,11 +231,7 @@ class _Walk:
                 self.elements.append(elements)
                 self._waiting += elements
             self._objects.append(thing)
-        elif isinstance(thing, (array, bytearray)):
-            self.reads.append((bytes, thing))
         else:
-            if isinstance(thing, WRAPPERS):
-                self._read(vars(thing), vars(thing), thing)
             if is_generator(thing):
                 self.generators.append(thing)
             if isinstance(thing, CONTAINERS):
@@ -328,18 +322,15 @@ class _Walk:
                 self._watch(vars(base), self.reads)
 
 
-class _Identical:
+class _Identical(tuple[Any, ...]):
     """Equals a tuple of the same objects; plain numbers and strings only need to be equal."""
 
-    def __init__(self, things: tuple[Any, ...]) -> None:
-        self.things = things
-
     def __eq__(self, others: Any) -> bool:
-        if len(self.things) != len(others):
+        if len(self) != len(others):
             return False
-        return all(map(is_, self.things, others)) or all(
+        return all(map(is_, self, others)) or all(
             a is b or (type(a) is type(b) and type(a) in PLAIN and a == b)
-            for a, b in zip(self.things, others, strict=True)
+            for a, b in zip(self, others, strict=True)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -350,7 +341,7 @@ def _equality_tells(thing: Any) -> bool:
     # defines __eq__: the item could be replaced by an equal one that changes later.
     if type(thing) not in EQUAL_IF_PARTS_ARE | {MappingProxyType}:
         return False
-    items = _elements_of(thing) if isinstance(thing, (*CONTAINERS, MappingProxyType)) else []
+    items = _elements_of(thing) if type(thing) not in PLAIN else []
     kinds: Any = set(map(type, items))
     if any(kind.__eq__ not in (object.__eq__, tuple.__eq__) for kind in kinds - EQUAL_IF_PARTS_ARE):
         return False
