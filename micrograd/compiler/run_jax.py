@@ -34,7 +34,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from micrograd.compiler import run_numpy
 from micrograd.compiler.fuse import MEANS
-from micrograd.compiler.schedule import Block, Group, Loop, Memories, Schedule, Slots
+from micrograd.compiler.schedule import Block, Group, Loop, Memories, Schedule
 
 Array = Any  # an array of NumPy or JAX
 
@@ -133,7 +133,8 @@ class JaxRun:
         widths = [arrays[i].shape[1] for i in needed]
         moved = np.cumsum([0, *widths[:-1]]) - np.take(starts, needed)
         array = jnp.concatenate([arrays[i] for i in needed], axis=1)
-        return _picked(array, block.slots + moved[owner.reshape(block.slots.shape)])
+        places = block.slots + moved[owner.reshape(block.slots.shape)]
+        return array.at[:, places].get(mode="promise_in_bounds")
 
     def _counted(self, block: Block) -> Array:
         # The numbers in all lanes; 0 instead of any number, even NaN, in lanes that do not count.
@@ -219,44 +220,6 @@ def filled(a: Array, n: int) -> Array:
     """
     rows = a if a.ndim else a[None]
     return rows if len(rows) == n else rows[np.minimum(np.arange(n), len(rows) - 1)]
-
-
-def _picked(array: Array, places: Slots) -> Array:
-    # array[:, places]. If nested loops visit the places, as in the columns of a matrix, axes are
-    # split, cut, transposed and repeated instead, without a gather.
-    loops = _nested(places)
-    if loops is None:
-        return array.at[:, places].get(mode="promise_in_bounds")
-    n, array = len(array), array[:, places.flat[0] :]
-    order = sorted(range(len(loops)), key=lambda i: -loops[i][1])
-    for i in order:
-        size, step = loops[i] if loops[i][1] else (1, array.shape[-1])
-        widths = [(0, 0)] * (array.ndim - 1) + [(0, step)]  # the last step may end early
-        array = jnp.pad(array, widths)[..., : size * step].reshape(*array.shape[:-1], size, step)
-    array = array[..., 0].transpose(0, *(np.argsort(order) + 1))
-    return jnp.broadcast_to(array, (n, *(size for size, _ in loops))).reshape(n, *places.shape)
-
-
-def _nested(places: Slots) -> list[tuple[int, int]] | None:
-    # The size and step of each of the nested loops that visit the places, the outermost first: the
-    # places 3, 4, 6, 7 have the loops (2, 3), (2, 1), and 5, 5, 5, 6, 6, 6 have (2, 1), (3, 0).
-    # None if there are no such loops, or if one steps back or into the range of another.
-    loops: list[tuple[int, int]] = []
-    rest = places.ravel()
-    while len(rest) > 1:
-        steps = np.diff(rest)
-        others = np.flatnonzero(steps != steps[0])
-        size = int(others[0]) + 1 if len(others) else len(rest)
-        if len(rest) % size or (np.diff(rest.reshape(-1, size)) != steps[0]).any():
-            return None
-        loops.append((size, int(steps[0])))
-        rest = rest[::size]
-    reach = 0
-    for size, step in sorted(loops, key=lambda loop: loop[1]):
-        if step < 0 or 0 < step <= reach:
-            return None
-        reach += (size - 1) * step
-    return loops[::-1]
 
 
 def pure(schedule: Schedule, shapes: Sequence[tuple[int, ...]]) -> Callable[..., Any]:
