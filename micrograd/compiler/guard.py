@@ -31,7 +31,10 @@ from __future__ import annotations
 
 import dis
 import gc
+import inspect
 import os
+import pickle
+import random
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -49,7 +52,6 @@ from typing import Any
 
 import numpy as np
 
-from micrograd.compiler.generators import is_generator
 from micrograd.compiler.parameters import class_of
 from micrograd.core.node import Node
 from micrograd.core.tracing import Traced
@@ -85,6 +87,13 @@ SHOWING = {"__repr__", "__str__", "__format__", "__static_attributes__"}
 CREATION = {"__new__", "__init__", "__post_init__"}
 # Methods of nn.Module that go through all attributes.
 GO_THROUGH_ALL = {"parameters", "named_parameters", "named_modules", "state_dict", "zero_grad"}
+
+# What has a state from which random numbers come; and the two that are always there, with names.
+GENERATORS = random.Random, np.random.Generator, np.random.RandomState
+GLOBAL_GENERATORS: dict[str, Any] = {
+    "Python's random": random.random.__self__,  # type: ignore[attr-defined]
+    "np.random": np.random.mtrand._rand,
+}
 
 NOT_EDITED = tuple(  # folders: the standard library, this package
     os.path.dirname(os.path.abspath(file)) + os.sep
@@ -232,7 +241,7 @@ class _Walk:
                 self._waiting += elements
             self._objects.append(thing)
         else:
-            if is_generator(thing):
+            if isinstance(thing, GENERATORS) and not isinstance(thing, random.SystemRandom):
                 self.generators.append(thing)
             if isinstance(thing, CONTAINERS):
                 self._waiting += _elements_of(thing)
@@ -427,3 +436,39 @@ def _is_library(kind: type) -> bool:
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     # `__main__` may be a notebook that a library started.
     return kind.__module__ != "__main__" and bool(file) and _is_installed(file)
+
+
+# ---- random numbers, which would be the same in every call
+
+
+def states_of(generators: Sequence[Any]) -> list[tuple[Any, object]]:
+    """The states of these generators and of the two global ones, before the function runs."""
+    return [(g, _state(g)) for g in (*GLOBAL_GENERATORS.values(), *generators)]
+
+
+def check_unused(
+    states: list[tuple[Any, object]], function: Callable[..., Any], run: Callable[[], object]
+) -> None:
+    """Raises a ValueError if a generator was used since; `run` calls the function once more."""
+    for generator, state in states:
+        if _state(generator) == state:
+            continue
+        state = _state(generator)
+        run()  # another thread may have drawn, or the function seeds it
+        if _state(generator) != state:
+            found = inspect.getclosurevars(function) if inspect.isfunction(function) else None
+            names = [found.nonlocals, found.globals] if found else []
+            known = [pair for some in (GLOBAL_GENERATORS, *names) for pair in some.items()]
+            kind = f"a generator of the class {type(generator).__name__}"
+            name = next((name for name, x in known if x is generator), kind)
+            raise ValueError(
+                f"the function draws from {name}, but once compiled, it would use the same random "
+                "numbers in every call: pass them as an argument"
+            )
+
+
+def _state(generator: Any) -> object:
+    if isinstance(generator, random.Random):
+        return generator.getstate()
+    is_old = isinstance(generator, np.random.RandomState)
+    return pickle.dumps(generator.get_state() if is_old else generator.bit_generator.state)

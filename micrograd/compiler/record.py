@@ -27,8 +27,7 @@ import numpy as np
 import micrograd.operations  # noqa: F401  # choices between traced numbers
 from micrograd.compiler.arguments import Static, traced
 from micrograd.compiler.batch import structured
-from micrograd.compiler.generators import check_unused, states_of
-from micrograd.compiler.guard import Guard
+from micrograd.compiler.guard import Guard, check_unused, states_of
 from micrograd.compiler.loop import loops_in
 from micrograd.compiler.parameters import recorded_as
 from micrograd.compiler.simplify import CONDITIONS, Simplified
