@@ -136,10 +136,12 @@ class JaxRun:
         places = block.slots + moved[owner.reshape(block.slots.shape)]
         return array.at[:, places].get(mode="promise_in_bounds")
 
+    def _spread(self, block: Block, n: int) -> Array:
+        return jnp.broadcast_to(self._at(block), (n, *block.slots.shape))
+
     def _counted(self, block: Block) -> Array:
         # The numbers in all lanes; 0 instead of any number, even NaN, in lanes that do not count.
-        numbers = self._at(block)
-        numbers = jnp.broadcast_to(numbers, (self._n, *numbers.shape[1:]))
+        numbers = self._spread(block, self._n)
         if self._mask is None:
             return numbers
         return jnp.where(self._mask.reshape(-1, *[1] * (numbers.ndim - 1)), numbers, 0)
@@ -148,24 +150,20 @@ class JaxRun:
         """The results of a loop: the last states, the outputs and the states that are kept."""
         n, around = self._n if lanes else 1, (self._memory, self._wrong)
 
-        def numbers(block: Block) -> Array:
-            found = self._at(block)
-            return jnp.broadcast_to(found, (n, *found.shape[1:]))
-
         def step(states: Array, read: Sequence[Array]) -> tuple[Array, Any]:
-            (uniform, rows), _ = around
-            self._memory = Memories(*((starts[:], arrays[:]) for starts, arrays in (uniform, rows)))
+            self._memory = Memories(*((starts[:], arrays[:]) for starts, arrays in around[0]))
             self._wrong = Memories([], [])
             self._store(lanes, int(loop.states[0]) if loop.states.size else 0, states)
             for (_, slots), row in zip(loop.reads, read, strict=True):
                 self._store(lanes, int(slots[0]), row)
             for group in loop.groups:
                 self._add(group)
-            new, made = (numbers(Block(lanes, slots)) for slots in (loop.new, loop.made))
+            new, made = (self._spread(Block(lanes, some), n) for some in (loop.new, loop.made))
             return new, (made, states[:, : loop.kept.shape[1]], self._count(lanes))
 
-        read = [jnp.moveaxis(numbers(block), 1, 0) for block, _ in loop.reads]
-        found = jax.lax.scan(step, numbers(loop.first), read, loop.n_steps, loop.is_reversed)
+        first, *read = (self._spread(block, n) for block, _ in ((loop.first, None), *loop.reads))
+        read = [jnp.moveaxis(numbers, 1, 0) for numbers in read]
+        found = jax.lax.scan(step, first, read, loop.n_steps, loop.is_reversed)
         last, (outputs, kept, wrong) = found
         self._memory, self._wrong = around
         self._wrong.of(lanes).append(wrong.sum())
@@ -208,8 +206,8 @@ class JaxRun:
         if op in MEANS:  # only sums: other lanes contribute to the means, too
             self._sums.append(found.ravel())
         else:
-            shape = (self._n if lanes else 1, *slots.shape)
-            rows = jnp.broadcast_to(found, shape).reshape(shape[0], -1)
+            n = self._n if lanes else 1
+            rows = jnp.broadcast_to(found, (n, *slots.shape)).reshape(n, -1)
             self._store(lanes, int(slots.flat[0]), rows)
 
 
