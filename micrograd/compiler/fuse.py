@@ -211,6 +211,9 @@ class _Fusion:
         for i, unit in [*inner.units.items()] if lanes else []:
             if not inner.lanes[i]:
                 moved = [tuple(outer_of.get(k, k) for k in some) for some in unit.operands]
+                if i in inner.loops:  # no two of them are equal, because their bodies differ
+                    unit = unit._replace(length=len(self.lanes))
+                    self.loops[len(self.lanes)] = inner.loops[i]
                 outer_of[i] = self.part(unit._replace(operands=tuple(moved)), False)
                 del inner.units[i]
         targets = [[body.reads[k] for k in some] for some in columns.values()]
