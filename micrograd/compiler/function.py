@@ -516,9 +516,6 @@ def compile(*function: Any, executor: str = "") -> Any:
             subclass of Value that defines `data` or `grad` itself.
         ValueError: the executor does not exist, or is not available here.
 
-    >>> model = Value(3.0)
-    >>> compile(lambda x: model * x)([1.0, 2.0]).lanes
-    array([3., 6.])
     >>> from micrograd import derivative
     >>> compile(lambda x: {"y": x.sin(), "slope": derivative(Value.sin, x)})([0.0]).data
     {'y': 0.0, 'slope': 1.0}

@@ -8,15 +8,6 @@ single lane, so they broadcast.
 All devices have the same parameters, and each computes its share of the examples, tile by tile.
 Only the sums for the means travel between devices. This file contains no derivative rule and never
 asks JAX to differentiate: gradients are recorded instructions like all others.
-
-    >>> from micrograd import Value
-    >>> from micrograd.compiler.program import Program
-    >>> w = Value(2.0)
-    >>> schedule = Program(lambda x: w * x, [()], "jax").schedule
-    >>> executor = JaxExecutor(schedule, dtype="float64")
-    >>> means, _ = executor(np.array([2.0]), [np.array([1.0, 3.0, 5.0])], 3)
-    >>> means  # of w * x, and of its derivative with respect to w
-    array([6., 3.])
 """
 
 from __future__ import annotations

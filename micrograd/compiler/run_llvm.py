@@ -2,14 +2,6 @@
 
 A `Job` is what the machine code gets: a list of integers, among them the addresses of arrays that
 outlive the call.
-
-    >>> from micrograd import Value
-    >>> from micrograd.compiler.program import Program
-    >>> w = Value(2.0)
-    >>> schedule = Program(lambda x: w * x, [()], "numpy").schedule
-    >>> executor = LlvmExecutor(schedule)
-    >>> executor(np.array([2.0]), [np.array([1.0, 3.0, 5.0])], 3)
-    (array([6., 3.]), array([[ 2.,  6., 10.]]))
 """
 
 from __future__ import annotations

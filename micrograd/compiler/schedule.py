@@ -56,11 +56,7 @@ class Memories(NamedTuple, Generic[T]):
 
 
 class Block(NamedTuple):
-    """The slots that a group reads or writes, in an array of any shape.
-
-    >>> Block(True, np.array([3, 4]))
-    Block(lanes=True, slots=array([3, 4]))
-    """
+    """The slots that a group reads or writes, in an array of any shape."""
 
     lanes: bool
     slots: Slots

@@ -1,12 +1,4 @@
-"""`micrograd.fit`: trains a model, many steps at a time.
-
->>> from micrograd import Value, compile, fit
->>> from micrograd.optim import SGD
->>> w = Value(0.0)
->>> loss = compile(lambda x, y: (w * x - y) ** 2)
->>> fit(loss, [1.0, 2.0], [3.0, 6.0], SGD([w], lr=0.1), steps=3)  # the mean before each step
-[22.5, 5.625, 1.40625]
-"""
+"""`micrograd.fit`: trains a model, many steps at a time."""
 
 from __future__ import annotations
 
