@@ -122,9 +122,8 @@ class _Inside(Simplified):
         used = {*needed(steps, [*body.new, *body.outputs])}
         columns = [j for j, place in enumerate(body.reads) if place in used]
         outside = {i: place for place, i in self.taken.items() if i in used}
-        for i in used:
-            if steps.ops[i] == "constant":
-                outside[i] = outer.place(steps.numbers[i])
+        constants = [i for i in used if steps.ops[i] == "constant"]
+        outside |= {i: outer.place(steps.numbers[i]) for i in constants}
         operands = [outer.place(x) for x in first]
         operands += [outer.place(row[j]) for row in read for j in columns]
         body = body._replace(

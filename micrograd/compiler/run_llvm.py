@@ -182,16 +182,10 @@ class LlvmLoop(_Runner):
         places = plan.given + plan.returned
         outside.update(zip(places, [*kept, *kept, gradient], strict=True))
         super().__init__(update.schedule, plan, outside)
-        self._job: Job
-        self._n = 0  # examples of this job, if it ended well
 
     def __call__(self, arrays: Sequence[Array], n: int, count: int, order: Array | None) -> bool:
         """Does steps; returns whether the square of the gradients stays finite."""
-        if n != self._n:
-            if self._n:
-                self.put(self._job, self._n)
-            self._job = self.taken(n)
-        job, self._n = self._job, 0
+        job = self.taken(n)
         job.numbers[llvm_code.HAS_ORDER] = order is not None
         if order is not None:
             job.point(AT["order"], np.ascontiguousarray(order, np.int64))
@@ -200,7 +194,7 @@ class LlvmLoop(_Runner):
             is_finite = job.run(n, arrays, count)
         finally:
             self.done[0] = job.numbers[DONE]
-        self._n = n
+        self.put(job, n)
         return is_finite
 
 
