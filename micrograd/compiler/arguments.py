@@ -15,7 +15,7 @@ gets them as they are, and each of them has a program of its own.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -73,11 +73,6 @@ def as_array(i: int, x: Numbers) -> Array | Static:
     array = array.astype(dtype, copy=False)
     is_listed = array.ndim > 1 and isinstance(x, (list, tuple)) and isinstance(x[0], (list, tuple))
     return array.view(Listed) if is_listed else array
-
-
-def is_array(x: Array | Static) -> TypeGuard[Array]:
-    """Whether an argument is an array of numbers."""
-    return not isinstance(x, Static)
 
 
 def shape_of(array: Array | Static) -> tuple[int, ...] | Static:

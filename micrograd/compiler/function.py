@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from micrograd.compiler.arguments import Static, as_array, is_array, shape_of
+from micrograd.compiler.arguments import Static, as_array, shape_of
 from micrograd.compiler.batch import Batch
 from micrograd.compiler.guard import Guard, objects_of
 from micrograd.compiler.parameters import is_recording, one_at_a_time
@@ -253,7 +253,10 @@ class Compiled:
             if any(map(_has_values, arguments)):
                 return None
             raise
-        shapes, arrays = tuple(map(shape_of, given)), [a for a in given if is_array(a)]
+        shapes, arrays = (
+            tuple(map(shape_of, given)),
+            [a for a in given if not isinstance(a, Static)],
+        )
         lengths = {len(a) for a in arrays if a.ndim} or {1}
         if len(lengths) > 1 or lengths == {0}:
             found = " and ".join(str(len(a)) for a in arrays if a.ndim)

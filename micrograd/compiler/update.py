@@ -114,13 +114,9 @@ def updating(schedule: Schedule, optimizer: Optimizer, places: Array) -> Update:
     slots[g.place] = gradient = taken(n)
     groups = [Group("copy", Block(False, gradient), (Block(False, found),))]
     for i in used:
-        op, operands = steps.ops[i], steps.operands[i]
+        op, operands = steps.whole(i)
         if i in slots or op in CONDITIONS:
             continue
-        if op == "where":
-            op, operands = f"where {steps.ops[operands[0]]}", (
-                *steps.operands[operands[0]], *operands[1:],
-            )  # fmt: skip
         given = [slots[k] for k in operands]
         slots[i] = taken(max(map(len, given)))
         blocks = [Block(False, np.broadcast_to(x, slots[i].shape)) for x in given]
