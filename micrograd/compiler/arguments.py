@@ -13,7 +13,7 @@ gets them as they are, and each of them has a program of its own.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -52,13 +52,12 @@ def shared(x: Numbers) -> Shared:
 
 
 class Shape(tuple[int, ...]):
-    """The shape of an example; shapes of different classes differ."""
+    """The shape of an example that is no array of its own: it differs from that of an array."""
 
     def __eq__(self, other: object) -> bool:
-        return super().__eq__(other) and type(other) in (type(self), tuple)
+        return type(other) is type(self) and super().__eq__(other)
 
-    def __hash__(self) -> int:
-        return super().__hash__()
+    __hash__ = tuple.__hash__
 
 
 class ListShape(Shape):
@@ -103,18 +102,13 @@ def as_array(i: int, x: Numbers) -> Array | Static:
     return array.view(Listed) if is_listed else array
 
 
-def is_array(x: Array | Static) -> TypeGuard[Array]:
-    """Whether an argument is an array of numbers."""
-    return not isinstance(x, Static)
-
-
-def shape_of(array: Array | Static) -> Shape | Static:
+def shape_of(array: Array | Static) -> tuple[int, ...] | Static:
     """The shape of one example of an argument."""
     if isinstance(array, Static):
         return array
     if isinstance(array, Shared):
         return SharedShape(array.shape)
-    return (ListShape if isinstance(array, Listed) else Shape)(array.shape[1:])
+    return (ListShape if isinstance(array, Listed) else tuple)(array.shape[1:])
 
 
 def traced(shape: Any, recording: Any) -> Any:

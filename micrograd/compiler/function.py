@@ -32,17 +32,16 @@ from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-import numpy.typing as npt
 
-from micrograd.compiler.arguments import Shape, Shared, Static, as_array, is_array, shape_of
+from micrograd.compiler.arguments import Shared, Static, as_array, shape_of
 from micrograd.compiler.batch import Batch
 from micrograd.compiler.guard import Guard, objects_of
 from micrograd.compiler.parameters import is_recording, one_at_a_time
 from micrograd.compiler.program import DTYPES, Program, Shapes
 from micrograd.compiler.run_llvm import why_not
-from micrograd.compiler.schedule import Group
+from micrograd.compiler.schedule import Array, Group
 from micrograd.compiler.simplify import Instructions
-from micrograd.compiler.training import check_loss, check_optimizer
+from micrograd.compiler.training import Single, check_optimizer
 from micrograd.compiler.update import training_of
 from micrograd.core.pause import is_paused, open_blocks, watchers
 from micrograd.core.shapes import Numbers, Table
@@ -61,7 +60,6 @@ OFTEN, SOON = 20, 60.0  # warn after OFTEN compilations in less than SOON second
 
 __all__ = ["Batch", "Compiled", "compile"]
 
-Array = npt.NDArray[Any]
 Given = float | Sequence[float | Sequence[float]] | Table  # data, for a Batch
 
 
@@ -99,7 +97,7 @@ class Compiled:
         self._asked_for = executor
         self._cache = _Cache()
         self._caches: dict[int, _Cache] = {}  # of methods, by the id of their object
-        self._kept: dict[int, object] = {}  # by id: those of these objects that are kept alive
+        self._kept: list[object] = []  # those of these objects that are kept alive
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         update_wrapper(self, function, updated=())
 
@@ -168,10 +166,8 @@ class Compiled:
             raise TypeError(
                 "value_and_grad expects a batch of numbers, got Values: pass their data"
             )
-        program, arrays, n = prepared
-        if not program.is_single or not program.have_graphs[0]:
-            expected = "a single Value, computed outside no_grad()"
-            raise TypeError(f"{self.__name__} must return {expected}: return the loss, for example")
+        _, arrays, n = prepared
+        program = self._differentiated(prepared[0])
         size, here, there = program.places_of(parameters)
         theta = np.asarray(numbers, float)
         if theta.shape != (size,):
@@ -202,12 +198,7 @@ class Compiled:
         check_optimizer("step", optimizer)
         means: list[float] = []
         if not self.in_one_call(optimizer, arguments, 1, None, (), means):
-            optimizer.zero_grad()
-            batch = self(*arguments)
-            batch.backward()
-            check_loss(batch.data)
-            optimizer.step()
-            means.append(batch.data)
+            means.append(Single(self, arguments, optimizer)(None))
         return means[0]
 
     def in_one_call(self, optimizer: Any, arguments: Sequence[Any], *steps: Any) -> bool:
@@ -262,7 +253,8 @@ class Compiled:
             if any(map(_has_values, arguments)):
                 return None
             raise
-        shapes, arrays = tuple(map(shape_of, given)), [a for a in given if is_array(a)]
+        shapes = tuple(map(shape_of, given))
+        arrays = [a for a in given if not isinstance(a, Static)]
         counts = [len(a) for a in arrays if a.ndim and not isinstance(a, Shared)]
         lengths = {*counts} or {1}
         if len(lengths) > 1 or lengths == {0}:
@@ -275,6 +267,12 @@ class Compiled:
         if len(arrays) == len(arguments) and all(map(is_, arrays, arguments)):
             cache.calls[kinds] = program, n
         return program, arrays, n
+
+    def _differentiated(self, program: Program) -> Program:
+        if program.is_single and program.have_graphs[0]:
+            return program
+        expected = "a single Value, computed outside no_grad()"
+        raise TypeError(f"{self.__name__} must return {expected}: return the loss, for example")
 
     def program(self, shapes: Shapes) -> Program:
         """The program for examples of these shapes, compiled on first use."""
@@ -360,10 +358,7 @@ class Compiled:
         """
         if not self._cache.guard.holds():
             self._cache.clear()
-        program = self.program(tuple(map(Shape, shapes)))
-        if not program.is_single or not program.have_graphs[0]:
-            expected = "a single Value, computed outside no_grad()"
-            raise TypeError(f"{self.__name__} must return {expected}: return the loss, for example")
+        program = self._differentiated(self.program(shapes))
         from micrograd.compiler.run_jax import pure
 
         found = pure(program.schedule, shapes)
@@ -426,11 +421,8 @@ class Compiled:
         if id(owner) not in self._caches:
             try:
                 weakref.finalize(owner, self._caches.pop, id(owner), None)
-            except TypeError:  # it has slots and no weak references: keep the last ones alive
-                self._kept[id(owner)] = owner
-                if len(self._kept) > OFTEN:
-                    oldest = next(iter(self._kept))
-                    del self._kept[oldest], self._caches[oldest]
+            except TypeError:  # it has slots and no weak references: keep it alive
+                self._kept.append(owner)
         method._cache = self._caches.setdefault(id(owner), method._cache)
         return method
 
@@ -498,7 +490,7 @@ def compile(*function: Any, executor: str = "") -> Any:
 
         files, the time, random numbers of the operating system
         numbers read by C code: context variables, tensors of other libraries, tables of pandas
-        ConfigParser and other objects of the standard library, generators, weak references
+        UserDict, array.array and other objects of the standard library, generators, weak references
         modules without a file, functions and classes of installed packages
         labels and gradients of Values (a gradient reads as 0), attributes added to a Value later
         code that computes names: `eval`, `globals()`, `vars`, `attrgetter`, or `getattr` with a
@@ -527,9 +519,6 @@ def compile(*function: Any, executor: str = "") -> Any:
             subclass of Value that defines `data` or `grad` itself.
         ValueError: the executor does not exist, or is not available here.
 
-    >>> model = Value(3.0)
-    >>> compile(lambda x: model * x)([1.0, 2.0]).lanes
-    array([3., 6.])
     >>> from micrograd import derivative
     >>> compile(lambda x: {"y": x.sin(), "slope": derivative(Value.sin, x)})([0.0]).data
     {'y': 0.0, 'slope': 1.0}

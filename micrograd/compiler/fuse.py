@@ -99,14 +99,13 @@ class _Fusion:
     # Makes units, from the last instruction to the first, so that sums can absorb their terms.
 
     def __init__(self, steps: Instructions, results: Sequence[int]) -> None:
-        self.ops, self.operands, self.numbers = steps.ops, steps.operands, steps.numbers
+        self.steps, self.ops, self.operands = steps, steps.ops, steps.operands
         self.lanes = list(map(bool, steps.lanes))
         self.uses = uses(self.operands, results)
         self.found: dict[int, Unit] = {}  # results before operands
         self.parts: dict[int, Unit] = {}  # of the current unit, operands before results
         self.places: dict[tuple[Unit, bool], int] = {}  # of parts, by unit and whether in lanes
         self.absorbed: set[int] = set()  # places that another unit has absorbed
-        self.tables, self.bodies = steps.tables, steps.bodies
         self.loops: dict[int, FusedLoop] = {}
         self.kept: set[int] = set()  # loops whose states are read by others
 
@@ -144,9 +143,7 @@ class _Fusion:
             return self.loop(place)
         if op.startswith("pick"):
             return Unit("pick", (operands,), int(op.removeprefix("pick ")))
-        if op == "where":
-            condition, *sides = operands
-            op, operands = f"where {self.ops[condition]}", (*self.operands[condition], *sides)
+        op, operands = self.steps.whole(place)
         return Unit(op, tuple((i,) for i in operands))
 
     def part(self, of: Unit | int, lanes: bool) -> int:
@@ -185,7 +182,7 @@ class _Fusion:
 
     def loop(self, place: int) -> Unit:
         """The unit of a loop: its first states, what its steps read, what comes from outside."""
-        body, operands, lanes = self.bodies[place], self.operands[place], self.lanes[place]
+        body, operands, lanes = self.steps.bodies[place], self.operands[place], self.lanes[place]
         n, width = len(body.states), len(body.reads)
         end = n + body.n_steps * width
         read, ends = operands[n:end], end + len(body.outside)
@@ -211,6 +208,9 @@ class _Fusion:
         for i, unit in [*inner.units.items()] if lanes else []:
             if not inner.lanes[i]:
                 moved = [tuple(outer_of.get(k, k) for k in some) for some in unit.operands]
+                if i in inner.loops:  # no two of them are equal, because their bodies differ
+                    unit = unit._replace(length=len(self.lanes))
+                    self.loops[len(self.lanes)] = inner.loops[i]
                 outer_of[i] = self.part(unit._replace(operands=tuple(moved)), False)
                 del inner.units[i]
         targets = [[body.reads[k] for k in some] for some in columns.values()]
@@ -308,10 +308,10 @@ class _Fusion:
             if self.ops[place] != "where" or sign < 0 or not self.can_absorb(place, whole):
                 return None
             condition, x, other = self.operands[place]
-            is_zero = self.ops[other] == "constant" and self.numbers[other] == 0
+            is_zero = self.ops[other] == "constant" and self.steps.numbers[other] == 0
             index, position = self.operands[condition][:2]
             # Without a table it is not an index: where(x, 0, y) is also recorded with an `is`.
-            if not is_zero or self.ops[condition] != "is" or index not in self.tables:
+            if not is_zero or self.ops[condition] != "is" or index not in self.steps.tables:
                 return None
             indices.append(index)
             contributions.append(x)
@@ -320,7 +320,7 @@ class _Fusion:
             return None
         self.absorbed.update(place for place, _ in tree.terms)
         # An index may point past the entries that have a gradient, for example at constants.
-        length = max(max(self.tables[index]) for index in indices)
+        length = max(max(self.steps.tables[index]) for index in indices)
         # In lanes, because a mean leaves out what is beyond the last example there.
         in_lanes = self.lanes[whole]
         operands = self.alike(indices), self.alike(contributions, in_lanes), tuple(positions)

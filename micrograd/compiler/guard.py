@@ -31,10 +31,12 @@ from __future__ import annotations
 
 import dis
 import gc
+import inspect
 import os
+import pickle
+import random
 import sys
-from array import array
-from collections import ChainMap, UserDict, UserList, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache, partial
 from operator import attrgetter, call, is_, itemgetter
@@ -50,7 +52,6 @@ from typing import Any
 
 import numpy as np
 
-from micrograd.compiler.generators import is_generator
 from micrograd.compiler.parameters import class_of
 from micrograd.core.node import Node
 from micrograd.core.tracing import Traced
@@ -66,7 +67,6 @@ PLAIN = {
 }
 CONTAINERS = (list, dict, set, deque, tuple, frozenset)
 EQUAL_IF_PARTS_ARE = {*PLAIN, *CONTAINERS}
-WRAPPERS = UserDict, UserList, ChainMap  # their items are in an attribute
 
 # Bytecode instructions that load something by name, and what they load.
 LOADS = {
@@ -87,6 +87,13 @@ SHOWING = {"__repr__", "__str__", "__format__", "__static_attributes__"}
 CREATION = {"__new__", "__init__", "__post_init__"}
 # Methods of nn.Module that go through all attributes.
 GO_THROUGH_ALL = {"parameters", "named_parameters", "named_modules", "state_dict", "zero_grad"}
+
+# What has a state from which random numbers come; and the two that are always there, with names.
+GENERATORS = random.Random, np.random.Generator, np.random.RandomState
+GLOBAL_GENERATORS: dict[str, Any] = {
+    "Python's random": random.random.__self__,  # type: ignore[attr-defined]
+    "np.random": np.random.mtrand._rand,
+}
 
 NOT_EDITED = tuple(  # folders: the standard library, this package
     os.path.dirname(os.path.abspath(file)) + os.sep
@@ -233,12 +240,8 @@ class _Walk:
                 self.elements.append(elements)
                 self._waiting += elements
             self._objects.append(thing)
-        elif isinstance(thing, (array, bytearray)):
-            self.reads.append((bytes, thing))
         else:
-            if isinstance(thing, WRAPPERS):
-                self._read(vars(thing), vars(thing), thing)
-            if is_generator(thing):
+            if isinstance(thing, GENERATORS) and not isinstance(thing, random.SystemRandom):
                 self.generators.append(thing)
             if isinstance(thing, CONTAINERS):
                 self._waiting += _elements_of(thing)
@@ -328,18 +331,15 @@ class _Walk:
                 self._watch(vars(base), self.reads)
 
 
-class _Identical:
+class _Identical(tuple[Any, ...]):
     """Equals a tuple of the same objects; plain numbers and strings only need to be equal."""
 
-    def __init__(self, things: tuple[Any, ...]) -> None:
-        self.things = things
-
     def __eq__(self, others: Any) -> bool:
-        if len(self.things) != len(others):
+        if len(self) != len(others):
             return False
-        return all(map(is_, self.things, others)) or all(
+        return all(map(is_, self, others)) or all(
             a is b or (type(a) is type(b) and type(a) in PLAIN and a == b)
-            for a, b in zip(self.things, others, strict=True)
+            for a, b in zip(self, others, strict=True)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -350,7 +350,7 @@ def _equality_tells(thing: Any) -> bool:
     # defines __eq__: the item could be replaced by an equal one that changes later.
     if type(thing) not in EQUAL_IF_PARTS_ARE | {MappingProxyType}:
         return False
-    items = _elements_of(thing) if isinstance(thing, (*CONTAINERS, MappingProxyType)) else []
+    items = _elements_of(thing) if type(thing) not in PLAIN else []
     kinds: Any = set(map(type, items))
     if any(kind.__eq__ not in (object.__eq__, tuple.__eq__) for kind in kinds - EQUAL_IF_PARTS_ARE):
         return False
@@ -436,3 +436,39 @@ def _is_library(kind: type) -> bool:
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     # `__main__` may be a notebook that a library started.
     return kind.__module__ != "__main__" and bool(file) and _is_installed(file)
+
+
+# ---- random numbers, which would be the same in every call
+
+
+def states_of(generators: Sequence[Any]) -> list[tuple[Any, object]]:
+    """The states of these generators and of the two global ones, before the function runs."""
+    return [(g, _state(g)) for g in (*GLOBAL_GENERATORS.values(), *generators)]
+
+
+def check_unused(
+    states: list[tuple[Any, object]], function: Callable[..., Any], run: Callable[[], object]
+) -> None:
+    """Raises a ValueError if a generator was used since; `run` calls the function once more."""
+    for generator, state in states:
+        if _state(generator) == state:
+            continue
+        state = _state(generator)
+        run()  # another thread may have drawn, or the function seeds it
+        if _state(generator) != state:
+            found = inspect.getclosurevars(function) if inspect.isfunction(function) else None
+            names = [found.nonlocals, found.globals] if found else []
+            known = [pair for some in (GLOBAL_GENERATORS, *names) for pair in some.items()]
+            kind = f"a generator of the class {type(generator).__name__}"
+            name = next((name for name, x in known if x is generator), kind)
+            raise ValueError(
+                f"the function draws from {name}, but once compiled, it would use the same random "
+                "numbers in every call: pass them as an argument"
+            )
+
+
+def _state(generator: Any) -> object:
+    if isinstance(generator, random.Random):
+        return generator.getstate()
+    is_old = isinstance(generator, np.random.RandomState)
+    return pickle.dumps(generator.get_state() if is_old else generator.bit_generator.state)

@@ -30,14 +30,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from micrograd.compiler import llvm_text as llvm
 from micrograd.compiler.fuse import MEANS, SCATTERS
 from micrograd.compiler.llvm_text import Array, Num, Text, machine
-from micrograd.compiler.schedule import PRODUCTS, Block, Group, Loop, Memories, Schedule
-
-Slots = npt.NDArray[Any]
+from micrograd.compiler.schedule import PRODUCTS, Block, Group, Loop, Memories, Schedule, Slots
 
 MEMORY = 2**20  # maximum size of the lanes of a tile, in bytes
 PART = 64  # loops in a function: LLVM takes much longer for large functions

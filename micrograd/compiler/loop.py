@@ -122,9 +122,8 @@ class _Inside(Simplified):
         used = {*needed(steps, [*body.new, *body.outputs])}
         columns = [j for j, place in enumerate(body.reads) if place in used]
         outside = {i: place for place, i in self.taken.items() if i in used}
-        for i in used:
-            if steps.ops[i] == "constant":
-                outside[i] = outer.place(steps.numbers[i])
+        constants = [i for i in used if steps.ops[i] == "constant"]
+        outside |= {i: outer.place(steps.numbers[i]) for i in constants}
         operands = [outer.place(x) for x in first]
         operands += [outer.place(row[j]) for row in read for j in columns]
         body = body._replace(
@@ -165,8 +164,8 @@ def recorded_loop(
         are_values = [a or isinstance(b, Node) for a, b in zip(known, new, strict=True)]
     loop = _Loop(inside, len(xs), states, x, new, outputs)
     inside.end()
-    return loop.results(first, read, lambda leaves: rebuilt(structure, leaves),
-                        lambda leaves: rebuilt(output_form, leaves))  # fmt: skip
+    last, made = loop.results(first, read)
+    return rebuilt(structure, last), [rebuilt(output_form, row) for row in made]
 
 
 @contextmanager
@@ -198,14 +197,14 @@ def _once(inside: _Inside, step: Callable[..., Any], state: Any, x: Any) -> tupl
     )
 
 
-def _is_number(x: Any) -> bool:
-    # Whether x is a number or a Value that holds a plain or a traced number.
-    x = x.data if isinstance(x, Node) else x
-    return not isinstance(x, (Node, bool)) and as_number(x) is not NotImplemented
-
-
 def _number(x: Any) -> Any:
     return x.data if isinstance(x, Node) else x
+
+
+def _is_number(x: Any) -> bool:
+    # Whether x is a number or a Value that holds a plain or a traced number.
+    x = _number(x)
+    return not isinstance(x, (Node, bool)) and as_number(x) is not NotImplemented
 
 
 class _Loop:
@@ -214,39 +213,35 @@ class _Loop:
     def __init__(
         self, inside: _Inside, count: int, states: Leaves, x: Leaves, new: Leaves, outputs: Leaves
     ) -> None:
-        self.inside, self.new, self.outputs = inside, new, outputs
-        results = [*new, *outputs]
-        upstream = [inside.input(0.0) if isinstance(v, Node) else None for v in results]
-        self.outside, sums = self.differentiated(upstream)
-        grads = [[v.grad if isinstance(v, Node) else None for v in some] for some in (states, x)]
-        of_states, self.x_grads = grads
-        place = inside.place
-        at_states, at_x = ([place(_number(v)) for v in some] for some in (states, x))
-        at_new, at_outputs = ([place(_number(v)) for v in some] for some in (new, outputs))
+        self.inside, self.new, self.outputs, self.x = inside, new, outputs, x
+        upstream = [inside.input(0.0) for _ in (*new, *outputs)]
+        sums = self.differentiated(upstream)
+        self.outside = [*sums]
+        at_states, at_x, at_new, at_outputs, at_upstream = (
+            [inside.place(_number(v)) for v in some] for some in (states, x, new, outputs, upstream)
+        )
         form = Body(inside.instructions, count, False, at_states, at_new, at_x, [], [], at_outputs)
         self.forward = form
         # The state of the backward loop: the upstream gradients of states, and the sums.
         self.carried = [i for i, v in enumerate(states) if isinstance(v, Node)]
         totals = [inside.input(0.0) for _ in sums]
-        given = [u.place for u in upstream[len(new) :] if u is not None]
+        grads = [states[i].grad for i in self.carried]
+        grads += [total + grad for total, grad in zip(totals, sums.values(), strict=True)]
+        given = at_upstream[len(new) :]
         self.backward = form._replace(
             is_backward=True,
-            states=[place(upstream[i]) for i in self.carried] + [t.place for t in totals],
-            new=[place(of_states[i]) for i in self.carried]
-            + [place(t + g) for t, g in zip(totals, sums, strict=True)],
-            reads=[*at_x, *given],
+            states=[at_upstream[i] for i in self.carried] + [total.place for total in totals],
+            new=[*map(inside.place, grads)],
+            reads=at_x + given,
             kept=[(i, k) for k, i in enumerate(at_states)],
-            outputs=[place(g) for g in self.x_grads if g is not None],
+            outputs=[inside.place(v.grad) for v in x if isinstance(v, Node)],
             upstream=frozenset(given),
         )
 
-    def differentiated(self, upstream: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Runs the closures of a step; returns Values outside of it, and their gradients."""
-        ends = [
-            (v, u)
-            for v, u in zip([*self.new, *self.outputs], upstream, strict=True)
-            if u is not None
-        ]
+    def differentiated(self, upstream: Sequence[Traced]) -> dict[Value, Traced]:
+        """Runs the closures of a step; returns the gradients of Values outside of it."""
+        results = zip((*self.new, *self.outputs), upstream, strict=True)
+        ends = [(v, u) for v, u in results if isinstance(v, Value)]
         nodes = topological_order(*(v for v, _ in ends))
         within = [v for v in nodes if getattr(v.data, "recording", None) is self.inside]
         known = {*within}
@@ -260,20 +255,16 @@ class _Loop:
             for v in reversed(within):
                 if v._prev:
                     v._chain_rule(v.grad, *v._prev)
-            found = [(v, v.grad) for v in outside]
-        found = [(v, grad) for v, grad in found if isinstance(grad, Traced)]
-        return [v for v, _ in found], [grad for _, grad in found]
+            return {v: v.grad for v in outside if isinstance(v.grad, Traced)}
 
-    def results(
-        self, first: Leaves, read: list[Leaves], state_of: Any, output_of: Any
-    ) -> tuple[Any, list[Any]]:
+    def results(self, first: Leaves, read: Sequence[Leaves]) -> tuple[Leaves, list[Leaves]]:
         """The last state and the outputs, as results of a node that has all Values as operands."""
         outer, inside, n, m = self.inside.outer, self.inside, len(self.new), len(self.outputs)
         rows = [[Traced(outer, outer.place(_number(x))) for x in row] for row in read]
         at = inside.loop(self.forward, [*map(_number, first)], rows, None)
         given: dict[int, Any] = {}  # upstream gradients, by the index of the result
         # Each operand, and which result of the backward loop is its gradient.
-        columns = [j for j, g in enumerate(self.x_grads) if g is not None]
+        columns = [j for j, v in enumerate(self.x) if isinstance(v, Node)]
         grads = [*(first[i] for i in self.carried), *self.outside]
         grads += [row[j] for row in read for j in columns]
         operands = [(v, k) for k, v in enumerate(grads) if isinstance(v, Value)]
@@ -282,9 +273,8 @@ class _Loop:
             upstream = given.copy()
             given.clear()
             start = [upstream.get(i, 0) for i in self.carried] + [0.0] * len(self.outside)
-            are_values = [j for j, v in enumerate(self.outputs) if isinstance(v, Node)]
             numbers = [
-                [*row, *(upstream.get(n + t * m + j, 0) for j in are_values)]
+                [*row, *(upstream.get(k, 0) for k in range(n + t * m, n + t * m + m))]
                 for t, row in enumerate(rows)
             ]
             gradients = inside.loop(self.backward, start, numbers, at)
@@ -305,11 +295,9 @@ class _Loop:
             return found
 
         last = [result(i, v) for i, v in enumerate(self.new)]
-        outputs = [
-            [result(n + t * m + j, v) for j, v in enumerate(self.outputs)]
-            for t in range(self.forward.n_steps)
+        return last, [
+            [result(i, v) for i, v in enumerate(self.outputs, n + t * m)] for t in range(len(rows))
         ]
-        return state_of(last), [*map(output_of, outputs)]
 
 
 def _picked(recording: Simplified, at: int, k: int) -> Traced:

@@ -50,12 +50,6 @@ class Storage:
 
     It is outdated once a parameter has left: to another storage, or because a number was assigned
     that is not a float.
-
-    >>> a, b = Value(1.0), Value(2.0)
-    >>> storage = Storage([a, b])
-    >>> larger = Storage([*storage.alive(), Value(3.0)])
-    >>> storage.is_outdated, larger.data
-    (True, array([1., 2., 3.]))
     """
 
     def __init__(self, values: Sequence[Value]) -> None:

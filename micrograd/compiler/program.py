@@ -69,12 +69,6 @@ class Program:
         weighted: the program for upstream gradients, of several results or of each example.
         shared: the indices of arguments that are the same for all examples.
         training: the latest training steps, see `update.py`; None without any.
-
-    >>> from micrograd import Value
-    >>> w = Value(2.0, label="w")
-    >>> program = Program(lambda x: w * x, [()], "numpy")
-    >>> program.batch([np.array([1.0, 3.0])], 2)  # one argument, 2 lanes
-    Batch(data=4.0, n=2)
     """
 
     def __init__(

@@ -25,10 +25,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import micrograd.operations  # noqa: F401  # choices between traced numbers
-from micrograd.compiler.arguments import Shape, Static, traced
+from micrograd.compiler.arguments import Static, traced
 from micrograd.compiler.batch import structured
-from micrograd.compiler.generators import check_unused, states_of
-from micrograd.compiler.guard import Guard
+from micrograd.compiler.guard import Guard, check_unused, states_of
 from micrograd.compiler.loop import loops_in
 from micrograd.compiler.parameters import recorded_as
 from micrograd.compiler.simplify import CONDITIONS, Simplified
@@ -91,9 +90,10 @@ def recorded(
     before: set[Value] = set()
     new: list[Value] = []
     # Gradients are recorded even inside no_grad(), which matters only when the program runs.
+    attempt = partial(_attempt, function, shapes, n_upstream, candidates, known, before)
     with resumed():
         for _ in range(ATTEMPTS):
-            found, references = _attempt(function, shapes, n_upstream, candidates, known, before)
+            found, references = attempt()
             # Values that outlive the graph: parameters, results from before the call, and results
             # of the call that a user's own closure holds.
             met = [v for reference in references if (v := reference()) is not None]
@@ -112,8 +112,7 @@ def recorded(
                 "the function creates and keeps new Values on every call: create its parameters "
                 "once, outside"
             )
-        again = partial(_attempt, function, shapes, n_upstream, candidates, known, before)
-        check_unused(states, function, again)
+        check_unused(states, function, attempt)
     return found
 
 
@@ -202,13 +201,10 @@ def _names(
 ) -> dict[str, list[str]]:
     given = list(inspect.signature(function).parameters)
     names = [given[i] if i < len(given) else f"x{i}" for i in range(len(shapes))]
-    named = [
-        (name, shape)
-        for name, shape in zip(distinct(names, "{}_{}"), shapes, strict=True)
-        if not isinstance(shape, Static)
-    ]
-    named += [("upstream", Shape((n_upstream,)))] * bool(n_upstream)
+    named = dict(zip(distinct(names, "{}_{}"), shapes, strict=True))
+    named |= {"upstream": (n_upstream,)} if n_upstream else {}
     return {
         name: ["_".join([name, *map(str, position)]) for position in np.ndindex(*shape)]
-        for name, shape in named
+        for name, shape in named.items()
+        if not isinstance(shape, Static)
     }

@@ -8,15 +8,6 @@ single lane, so they broadcast.
 All devices have the same parameters, and each computes its share of the examples, tile by tile.
 Only the sums for the means travel between devices. This file contains no derivative rule and never
 asks JAX to differentiate: gradients are recorded instructions like all others.
-
-    >>> from micrograd import Value
-    >>> from micrograd.compiler.program import Program
-    >>> w = Value(2.0)
-    >>> schedule = Program(lambda x: w * x, [()], "jax").schedule
-    >>> executor = JaxExecutor(schedule, dtype="float64")
-    >>> means, _ = executor(np.array([2.0]), [np.array([1.0, 3.0, 5.0])], 3)
-    >>> means  # of w * x, and of its derivative with respect to w
-    array([6., 3.])
 """
 
 from __future__ import annotations
@@ -34,7 +25,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from micrograd.compiler import run_numpy
 from micrograd.compiler.fuse import MEANS
-from micrograd.compiler.schedule import Block, Group, Loop, Memories, Schedule, Slots
+from micrograd.compiler.schedule import Block, Group, Loop, Memories, Schedule
 
 Array = Any  # an array of NumPy or JAX
 
@@ -133,12 +124,15 @@ class JaxRun:
         widths = [arrays[i].shape[1] for i in needed]
         moved = np.cumsum([0, *widths[:-1]]) - np.take(starts, needed)
         array = jnp.concatenate([arrays[i] for i in needed], axis=1)
-        return _picked(array, block.slots + moved[owner.reshape(block.slots.shape)])
+        places = block.slots + moved[owner.reshape(block.slots.shape)]
+        return array.at[:, places].get(mode="promise_in_bounds")
+
+    def _spread(self, block: Block, n: int) -> Array:
+        return jnp.broadcast_to(self._at(block), (n, *block.slots.shape))
 
     def _counted(self, block: Block) -> Array:
         # The numbers in all lanes; 0 instead of any number, even NaN, in lanes that do not count.
-        numbers = self._at(block)
-        numbers = jnp.broadcast_to(numbers, (self._n, *numbers.shape[1:]))
+        numbers = self._spread(block, self._n)
         if self._mask is None:
             return numbers
         return jnp.where(self._mask.reshape(-1, *[1] * (numbers.ndim - 1)), numbers, 0)
@@ -147,24 +141,20 @@ class JaxRun:
         """The results of a loop: the last states, the outputs and the states that are kept."""
         n, around = self._n if lanes else 1, (self._memory, self._wrong)
 
-        def numbers(block: Block) -> Array:
-            found = self._at(block)
-            return jnp.broadcast_to(found, (n, *found.shape[1:]))
-
         def step(states: Array, read: Sequence[Array]) -> tuple[Array, Any]:
-            (uniform, rows), _ = around
-            self._memory = Memories(*((starts[:], arrays[:]) for starts, arrays in (uniform, rows)))
+            self._memory = Memories(*((starts[:], arrays[:]) for starts, arrays in around[0]))
             self._wrong = Memories([], [])
             self._store(lanes, int(loop.states[0]) if loop.states.size else 0, states)
             for (_, slots), row in zip(loop.reads, read, strict=True):
                 self._store(lanes, int(slots[0]), row)
             for group in loop.groups:
                 self._add(group)
-            new, made = (numbers(Block(lanes, slots)) for slots in (loop.new, loop.made))
+            new, made = (self._spread(Block(lanes, some), n) for some in (loop.new, loop.made))
             return new, (made, states[:, : loop.kept.shape[1]], self._count(lanes))
 
-        read = [jnp.moveaxis(numbers(block), 1, 0) for block, _ in loop.reads]
-        found = jax.lax.scan(step, numbers(loop.first), read, loop.n_steps, loop.is_reversed)
+        first, *read = (self._spread(block, n) for block, _ in ((loop.first, None), *loop.reads))
+        read = [jnp.moveaxis(numbers, 1, 0) for numbers in read]
+        found = jax.lax.scan(step, first, read, loop.n_steps, loop.is_reversed)
         last, (outputs, kept, wrong) = found
         self._memory, self._wrong = around
         self._wrong.of(lanes).append(wrong.sum())
@@ -207,8 +197,8 @@ class JaxRun:
         if op in MEANS:  # only sums: other lanes contribute to the means, too
             self._sums.append(found.ravel())
         else:
-            shape = (self._n if lanes else 1, *slots.shape)
-            rows = jnp.broadcast_to(found, shape).reshape(shape[0], -1)
+            n = self._n if lanes else 1
+            rows = jnp.broadcast_to(found, (n, *slots.shape)).reshape(n, -1)
             self._store(lanes, int(slots.flat[0]), rows)
 
 
@@ -219,44 +209,6 @@ def filled(a: Array, n: int) -> Array:
     """
     rows = a if a.ndim else a[None]
     return rows if len(rows) == n else rows[np.minimum(np.arange(n), len(rows) - 1)]
-
-
-def _picked(array: Array, places: Slots) -> Array:
-    # array[:, places]. If nested loops visit the places, as in the columns of a matrix, axes are
-    # split, cut, transposed and repeated instead, without a gather.
-    loops = _nested(places)
-    if loops is None:
-        return array.at[:, places].get(mode="promise_in_bounds")
-    n, array = len(array), array[:, places.flat[0] :]
-    order = sorted(range(len(loops)), key=lambda i: -loops[i][1])
-    for i in order:
-        size, step = loops[i] if loops[i][1] else (1, array.shape[-1])
-        widths = [(0, 0)] * (array.ndim - 1) + [(0, step)]  # the last step may end early
-        array = jnp.pad(array, widths)[..., : size * step].reshape(*array.shape[:-1], size, step)
-    array = array[..., 0].transpose(0, *(np.argsort(order) + 1))
-    return jnp.broadcast_to(array, (n, *(size for size, _ in loops))).reshape(n, *places.shape)
-
-
-def _nested(places: Slots) -> list[tuple[int, int]] | None:
-    # The size and step of each of the nested loops that visit the places, the outermost first: the
-    # places 3, 4, 6, 7 have the loops (2, 3), (2, 1), and 5, 5, 5, 6, 6, 6 have (2, 1), (3, 0).
-    # None if there are no such loops, or if one steps back or into the range of another.
-    loops: list[tuple[int, int]] = []
-    rest = places.ravel()
-    while len(rest) > 1:
-        steps = np.diff(rest)
-        others = np.flatnonzero(steps != steps[0])
-        size = int(others[0]) + 1 if len(others) else len(rest)
-        if len(rest) % size or (np.diff(rest.reshape(-1, size)) != steps[0]).any():
-            return None
-        loops.append((size, int(steps[0])))
-        rest = rest[::size]
-    reach = 0
-    for size, step in sorted(loops, key=lambda loop: loop[1]):
-        if step < 0 or 0 < step <= reach:
-            return None
-        reach += (size - 1) * step
-    return loops[::-1]
 
 
 def pure(schedule: Schedule, shapes: Sequence[tuple[int, ...]]) -> Callable[..., Any]:

@@ -2,14 +2,6 @@
 
 A `Job` is what the machine code gets: a list of integers, among them the addresses of arrays that
 outlive the call.
-
-    >>> from micrograd import Value
-    >>> from micrograd.compiler.program import Program
-    >>> w = Value(2.0)
-    >>> schedule = Program(lambda x: w * x, [()], "numpy").schedule
-    >>> executor = LlvmExecutor(schedule)
-    >>> executor(np.array([2.0]), [np.array([1.0, 3.0, 5.0])], 3)
-    (array([6., 3.]), array([[ 2.,  6., 10.]]))
 """
 
 from __future__ import annotations
@@ -21,14 +13,11 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from micrograd.compiler import llvm_code
 from micrograd.compiler.llvm_code import AT, DONE, STATUS, STEPS, Layout, N, Plan
 from micrograd.compiler.llvm_text import machine, machine_code
-from micrograd.compiler.schedule import Schedule, Slots
-
-Array = npt.NDArray[Any]
+from micrograd.compiler.schedule import Array, Schedule, Slots
 
 LINE = 8  # numbers in a cache line
 NO_ORDER = np.zeros(1, np.int64)
@@ -193,16 +182,10 @@ class LlvmLoop(_Runner):
         places = plan.given + plan.returned
         outside.update(zip(places, [*kept, *kept, gradient], strict=True))
         super().__init__(update.schedule, plan, outside)
-        self._job: Job
-        self._n = 0  # examples of this job, if it ended well
 
     def __call__(self, arrays: Sequence[Array], n: int, count: int, order: Array | None) -> bool:
         """Does steps; returns whether the square of the gradients stays finite."""
-        if n != self._n:
-            if self._n:
-                self.put(self._job, self._n)
-            self._job = self.taken(n)
-        job, self._n = self._job, 0
+        job = self.taken(n)
         job.numbers[llvm_code.HAS_ORDER] = order is not None
         if order is not None:
             job.point(AT["order"], np.ascontiguousarray(order, np.int64))
@@ -211,7 +194,7 @@ class LlvmLoop(_Runner):
             is_finite = job.run(n, arrays, count)
         finally:
             self.done[0] = job.numbers[DONE]
-        self._n = n
+        self.put(job, n)
         return is_finite
 
 

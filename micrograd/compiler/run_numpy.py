@@ -28,13 +28,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from micrograd.compiler.fuse import SCATTERS
-from micrograd.compiler.schedule import Block, Group, Loop, Memories, Schedule, Slots
+from micrograd.compiler.schedule import Array, Block, Group, Loop, Memories, Schedule, Slots
 from micrograd.core.examples import fix_of
 
-Array = npt.NDArray[Any]
 Step = Callable[[], Any]
 
 MEMORY = 2**20  # maximum size of the lanes of a tile, in bytes
@@ -85,16 +83,6 @@ class NumPyRun:
         until_means, after_means: all steps, in two lists.
         uniform_results: returns a copy of the results that are uniform or means.
         lane_results: returns a copy of the other results, with a row of lanes for each.
-
-    >>> from micrograd import Value
-    >>> from micrograd.compiler.program import Program
-    >>> w = Value(2.0)
-    >>> schedule = Program(lambda x: w * x, [()], "numpy").schedule
-    >>> run = NumPyRun(schedule, 3)
-    >>> run.uniform[0], run.lanes[0] = 2.0, [1.0, 3.0, 5.0]
-    >>> run()
-    >>> run.uniform[schedule.results[:2, 1]]  # the mean of w * x, and its derivative
-    array([6., 3.])
     """
 
     def __init__(self, schedule: Schedule, n: int) -> None:
@@ -147,6 +135,8 @@ class NumPyRun:
         """The numbers of a block, in the shape of its slots plus a last axis for the lanes."""
         slots, memory = block.slots, self.memory.of(block.lanes)
         shape = slots.shape + memory.shape[1:]
+        if not slots.size:
+            return np.empty(shape)
         steps = regular(slots)
         if steps is not None:
             row, *lane = memory.strides
@@ -169,7 +159,7 @@ class NumPyRun:
 
     def _loop(self, loop: Loop, in_lanes: bool) -> None:
         def view(slots: Slots) -> Array:
-            return self._view(Block(in_lanes, slots)) if slots.size else np.empty(slots.shape)
+            return self._view(Block(in_lanes, slots))
 
         states, last, outputs, kept = map(view, (loop.states, loop.last, loop.outputs, loop.kept))
         targets = [view(slots) for _, slots in loop.reads]
@@ -179,8 +169,7 @@ class NumPyRun:
             numbers, expected = self._view(block), block.slots.ndim - 1 + n_axes
             return numbers if numbers.ndim == expected else numbers[..., None]
 
-        first = given(loop.first) if loop.states.size else states
-        read = [given(block) for block, _ in loop.reads]
+        first, *read = map(given, (loop.first, *(block for block, _ in loop.reads)))
         order = range(loop.n_steps)[:: -1 if loop.is_reversed else 1]
         around, self._steps = self._steps, []
         for group in loop.groups:

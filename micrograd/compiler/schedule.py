@@ -38,7 +38,7 @@ from micrograd.compiler.fuse import MEANS, ONE, SCATTERS, Fused
 from micrograd.compiler.simplify import Instructions
 
 Array = npt.NDArray[Any]
-Slots = npt.NDArray[np.int32]
+Slots = npt.NDArray[Any]  # of whole numbers
 Places = tuple[int, ...]
 T = TypeVar("T")
 Grid = tuple[list[Places], list[Places]]  # each left list is paired with every right list
@@ -56,11 +56,7 @@ class Memories(NamedTuple, Generic[T]):
 
 
 class Block(NamedTuple):
-    """The slots that a group reads or writes, in an array of any shape.
-
-    >>> Block(True, np.array([3, 4]))
-    Block(lanes=True, slots=array([3, 4]))
-    """
+    """The slots that a group reads or writes, in an array of any shape."""
 
     lanes: bool
     slots: Slots
@@ -419,13 +415,9 @@ class _Layout:
             n, body.is_backward, groups, begin, states, new, last, moved,
             made, outputs.reshape(n, -1), kept_states.reshape(n, -1),
         )  # fmt: skip
-        used = [
-            Block(
-                lane, np.array([self.slot[i] for i in outside if self.lanes[i] == lane], np.int32)
-            )
-            for lane in (False, True)
-        ]
-        operands = (begin, *(block for block, _ in moved), *used)
+        used = [[i for i in outside if self.lanes[i] == lane] for lane in (False, True)]
+        blocks = [self.block([tuple(some)], ()) for some in used if some]
+        operands = (begin, *(block for block, _ in moved), *blocks)
         return Group("loop", Block(lanes, result), operands, loop)
 
     def products(self, members: list[int]) -> list[Group]:

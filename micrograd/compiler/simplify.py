@@ -99,6 +99,14 @@ class Instructions(Sequence[Instruction]):
         lanes.append(is_lane if op != "mean" else 0)
         return place
 
+    def whole(self, place: int) -> tuple[str, tuple[int, ...]]:
+        """The operation and its operands; a choice contains its comparison, as in 'where <'."""
+        op, operands = self.ops[place], self.operands[place]
+        if op != "where":
+            return op, operands
+        condition, *sides = operands
+        return f"where {self.ops[condition]}", (*self.operands[condition], *sides)
+
     def __len__(self) -> int:
         return len(self.ops)
 

@@ -1,12 +1,4 @@
-"""`micrograd.fit`: trains a model, many steps at a time.
-
->>> from micrograd import Value, compile, fit
->>> from micrograd.optim import SGD
->>> w = Value(0.0)
->>> loss = compile(lambda x, y: (w * x - y) ** 2)
->>> fit(loss, [1.0, 2.0], [3.0, 6.0], SGD([w], lr=0.1), steps=3)  # the mean before each step
-[22.5, 5.625, 1.40625]
-"""
+"""`micrograd.fit`: trains a model, many steps at a time."""
 
 from __future__ import annotations
 
@@ -124,7 +116,7 @@ def fit(
     for name, some in zip("Xy", examples, strict=False):
         check_no_nan(name, some)
     batches = _batches(lengths[0], size, shuffle, seed) if size < lengths[0] else None
-    single = _Single(loss, examples, optimizer)
+    single = Single(loss, examples, optimizer)
     means: list[float] = []
     lrs: list[float] = []  # the learning rates of a stretch
     parameters = getattr(optimizer, "parameters", ())  # an object of the user's may have none
@@ -170,7 +162,7 @@ def fit(
     return means
 
 
-def _trouble(single: _Single, starts: Sequence[Number], means: list[float], batch: Any) -> str:
+def _trouble(single: Single, starts: Sequence[Number], means: list[float], batch: Any) -> str:
     # What the losses of a run show, if it did not learn.
     first, last = (means[0], means[-1]) if len(means) >= ENOUGH else (0.0, 0.0)
     parameters = getattr(single.optimizer, "parameters", ())
@@ -190,7 +182,7 @@ def _trouble(single: _Single, starts: Sequence[Number], means: list[float], batc
     return f"the loss {went} {len(means)} steps: {reason}" if reason else ""
 
 
-def _at_a_tenth(single: _Single, starts: Sequence[Number], batch: Any) -> str:
+def _at_a_tenth(single: Single, starts: Sequence[Number], batch: Any) -> str:
     # What steps with the first batch come to at a tenth of the rate; then all is as it was.
     optimizer = single.optimizer
     is_ours = type(optimizer).__module__ == Optimizer.__module__  # another may take anything
@@ -198,7 +190,7 @@ def _at_a_tenth(single: _Single, starts: Sequence[Number], batch: Any) -> str:
         return ""
     settings = {name: getattr(optimizer, name) for name in optimizer._settings}
     trial = type(optimizer)(optimizer.parameters, **settings | {"lr": optimizer.lr / 10})
-    step = _Single(single.loss, single.examples, trial)
+    step = Single(single.loss, single.examples, trial)
     with restored(optimizer.parameters):
         for p, start in zip(optimizer.parameters, starts, strict=True):
             p.data = start
@@ -230,13 +222,13 @@ def of_others(optimizer: Optimizer) -> ValueError:
     return ValueError(f"{expected}: build it again, as in {name}(model.parameters())")
 
 
-class _Single:
+class Single:
     """Training steps one by one.
 
     `unused` has ids of the optimizer's parameters, until an eager loss has used one of them.
     """
 
-    def __init__(self, loss: Any, examples: list[Any], optimizer: Any) -> None:
+    def __init__(self, loss: Any, examples: Sequence[Any], optimizer: Any) -> None:
         self.loss, self.examples, self.optimizer = loss, examples, optimizer
         self.is_compiled = hasattr(loss, "in_one_call")
         is_checked = isinstance(optimizer, Optimizer) and not self.is_compiled

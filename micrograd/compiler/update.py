@@ -40,10 +40,9 @@ from micrograd.compiler.parameters import Row
 from micrograd.compiler.program import Program
 from micrograd.compiler.schedule import Array, Block, Group, Schedule, Slots
 from micrograd.compiler.simplify import CONDITIONS, Simplified, needed
-from micrograd.compiler.training import check_loss, of_others
+from micrograd.compiler.training import MOST, check_loss, of_others
 from micrograd.optim import SGD, Adam, AdamW, Optimizer
 
-MOST = 1024  # steps in one call
 METHODS = attrgetter("step", "zero_grad", "rule", "decayed", "at_step")  # what a step consists of
 LOOPS = {"numpy": "NumPyLoop", "llvm": "LlvmLoop", "jax": "JaxLoop"}  # in run_*.py
 
@@ -115,13 +114,9 @@ def updating(schedule: Schedule, optimizer: Optimizer, places: Array) -> Update:
     slots[g.place] = gradient = taken(n)
     groups = [Group("copy", Block(False, gradient), (Block(False, found),))]
     for i in used:
-        op, operands = steps.ops[i], steps.operands[i]
+        op, operands = steps.whole(i)
         if i in slots or op in CONDITIONS:
             continue
-        if op == "where":
-            op, operands = f"where {steps.ops[operands[0]]}", (
-                *steps.operands[operands[0]], *operands[1:],
-            )  # fmt: skip
         given = [slots[k] for k in operands]
         slots[i] = taken(max(map(len, given)))
         blocks = [Block(False, np.broadcast_to(x, slots[i].shape)) for x in given]

@@ -86,7 +86,7 @@ def exploded(h: History, last: int = 1) -> bool:
 
 def dot(a: Sequence[float], b: Sequence[float]) -> float:
     """The sum of products."""
-    return sum(map(mul, a, b))
+    return sum(map(mul, a, b), 0.0)
 
 
 def rest(a: Sequence[float], b: Sequence[float]) -> list[float]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import array
-import collections
 import dataclasses
 import enum
 import functools
@@ -100,8 +98,6 @@ NUMBERS = {
         "  case C(rate=r): return r",
         "rate_of(c) * x", "c.rate = 5.0",
     ),
-    "a UserDict": ("d = collections.UserDict(a=2.0)", "d['a'] * x", "d['a'] = 5.0"),
-    "an array.array": ("a = array('d', [2.0])", "a[0] * x", "a[0] = 5.0"),
     "getattr, the name in a variable": (
         "c = NS(rate=2.0); name = 'rate'", "getattr(c, name) * x", "c.rate = 5.0"
     ),
@@ -237,8 +233,8 @@ loss = micrograd.compile(eager)
         "X": X,
         "dataclass": dataclasses.dataclass,
     }
-    known |= {"array": array.array, "dataclasses": dataclasses}
-    modules = {m.__name__: m for m in (collections, enum, functools, operator, types, weakref)}
+    known["dataclasses"] = dataclasses
+    modules = {m.__name__: m for m in (enum, functools, operator, types, weakref)}
     cell = in_notebook(lines, values=values, **known, **modules)
     assert_current(cell)
     earlier = cell["loss"](X).data

@@ -5,7 +5,6 @@ import json
 import math
 import os
 import random
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -286,13 +285,3 @@ batch = compile(lambda x: (w * x) ** 2, executor="jax")([1.0, 2.0, 3.0, 4.0, 5.0
 batch.backward()
 print(json.dumps([len(jax.devices()), batch.data, w.grad, batch.lanes.tolist()]))
 """
-
-
-@pytest.mark.slow
-def test_a_process_of_a_cluster_needs_no_other_code():
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        address = f"localhost:{free.getsockname()[1]}"
-    processes = [in_a_process(CLUSTER, address, i, devices=2) for i in range(2)]
-    for process in processes:
-        assert last_line(process) == [4, 44.0, 44.0, [4.0, 16.0, 36.0, 64.0, 100.0]]

@@ -136,6 +136,26 @@ def errors(loop, executor, expected):
 
 
 @on_all_executors
+def test_a_loop_without_examples_in_a_loop_over_them(executor):
+    w, v = Value(0.9), Value(0.3)
+
+    def loss(x):
+        def step(state, _):
+            total, _ = scan(lambda y, _: (y * w + v, None), v, length=4)
+            product, _ = scan(lambda y, _: (y * v * w, None), v, length=4)  # with the same operands
+            return state * total + w * product, None
+
+        return scan(step, x, length=5)[0]
+
+    xs = [1.0, 2.0]
+    (sum(loss(Value(x)) for x in xs) / 2).backward()
+    expected = w.grad, v.grad
+    w.grad = v.grad = 0
+    compile(loss, executor=executor)(xs).backward()
+    assert (w.grad, v.grad) == pytest.approx(expected, rel=1e-12)
+
+
+@on_all_executors
 def test_random_loops_agree_with_eager_mode(executor, effort, record_property):
     skip_without(executor)
     compared = 0
