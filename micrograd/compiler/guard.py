@@ -451,11 +451,7 @@ def check_unused(
 ) -> None:
     """Raises a ValueError if a generator was used since; `run` calls the function once more."""
     for generator, state in states:
-        if _state(generator) == state:
-            continue
-        state = _state(generator)
-        run()  # another thread may have drawn, or the function seeds it
-        if _state(generator) != state:
+        if _state(generator) != state and _is_drawn_from(generator, run):
             found = inspect.getclosurevars(function) if inspect.isfunction(function) else None
             names = [found.nonlocals, found.globals] if found else []
             known = [pair for some in (GLOBAL_GENERATORS, *names) for pair in some.items()]
@@ -465,6 +461,24 @@ def check_unused(
                 f"the function draws from {name}, but once compiled, it would use the same random "
                 "numbers in every call: pass them as an argument"
             )
+
+
+def _is_drawn_from(generator: Any, run: Callable[[], object]) -> bool:
+    # Whether it changes again, and not because another thread draws: a profiler sees its own.
+    state, owners = _state(generator), list[Any]()
+
+    def watch(frame: Any, event: str, called: Any) -> None:
+        if event in ("call", "c_call"):
+            owners.append(called.__self__ if event == "c_call" else frame.f_locals.get("self"))
+
+    is_seen, profiler = isinstance(generator, random.Random), sys.getprofile()
+    sys.setprofile(watch if is_seen else profiler)
+    try:
+        run()
+    finally:
+        sys.setprofile(profiler)
+    is_changed = _state(generator) != state
+    return is_changed and (not is_seen or any(owner is generator for owner in owners))
 
 
 def _state(generator: Any) -> object:

@@ -272,16 +272,3 @@ def test_eight_devices_share_the_examples():
     report = last_line(in_a_process(EIGHT))
     assert report.pop("off") < 1e-12
     assert report == {"devices": 8, "gathered": False}
-
-
-CLUSTER = """
-import json, sys
-import jax
-jax.distributed.initialize(sys.argv[1], 2, int(sys.argv[2]))
-from micrograd import Value, compile
-
-w = Value(2.0)
-batch = compile(lambda x: (w * x) ** 2, executor="jax")([1.0, 2.0, 3.0, 4.0, 5.0])
-batch.backward()
-print(json.dumps([len(jax.devices()), batch.data, w.grad, batch.lanes.tolist()]))
-"""
