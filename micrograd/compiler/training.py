@@ -250,8 +250,9 @@ class Single:
         return mean
 
     def eager(self, chosen: Sequence[int]) -> float:
+        """The mean loss of these examples, whose gradients are added, one graph at a time."""
         total = 0.0
-        for i in chosen:  # one graph at a time
+        for i in chosen:
             example = [some[i] for some in self.examples]
             label = example[1] if len(example) > 1 else 0
             try:
