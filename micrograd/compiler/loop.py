@@ -113,10 +113,12 @@ class _Inside(Simplified):
         is_outside = isinstance(number, Traced) and number.recording is not self
         return super().place(self.taken_in(number) if is_outside else number)
 
-    def loop(self, body: Body, first: Leaves, read: Sequence[Leaves], forward: int | None) -> int:
+    def loop(
+        self, body: Body, first: list[int], read: Sequence[list[int]], forward: int | None
+    ) -> int:
         """Records a loop outside; `body` has no `outside` yet, and may read what it does not need.
 
-        `first` are the first states, and `read` has a list for each step.
+        `first` are the places of the first states outside, and `read` has a list for each step.
         """
         outer, steps = self.outer, body.steps
         used = {*needed(steps, [*body.new, *body.outputs])}
@@ -124,8 +126,7 @@ class _Inside(Simplified):
         outside = {i: place for place, i in self.taken.items() if i in used}
         constants = [i for i in used if steps.ops[i] == "constant"]
         outside |= {i: outer.place(steps.numbers[i]) for i in constants}
-        operands = [outer.place(x) for x in first]
-        operands += [outer.place(row[j]) for row in read for j in columns]
+        operands = [*first, *(row[j] for row in read for j in columns)]
         body = body._replace(
             reads=[body.reads[j] for j in columns],
             kept=[(place, j) for place, j in body.kept if place in used],
@@ -260,8 +261,8 @@ class _Loop:
     def results(self, first: Leaves, read: Sequence[Leaves]) -> tuple[Leaves, list[Leaves]]:
         """The last state and the outputs, as results of a node that has all Values as operands."""
         outer, inside, n, m = self.inside.outer, self.inside, len(self.new), len(self.outputs)
-        rows = [[Traced(outer, outer.place(_number(x))) for x in row] for row in read]
-        at = inside.loop(self.forward, [*map(_number, first)], rows, None)
+        starts, *rows = [[outer.place(_number(x)) for x in row] for row in (first, *read)]
+        at = inside.loop(self.forward, starts, rows, None)
         given: dict[int, Any] = {}  # upstream gradients, by the index of the result
         # Each operand, and which result of the backward loop is its gradient.
         columns = [j for j, v in enumerate(self.x) if isinstance(v, Node)]
@@ -270,14 +271,15 @@ class _Loop:
         operands = [(v, k) for k, v in enumerate(grads) if isinstance(v, Value)]
 
         def backward(_: object, *operands_now: Value) -> None:
-            upstream = given.copy()
+            zero = outer.place(0)
+            upstream = {k: outer.place(u) for k, u in given.items()}
             given.clear()
-            start = [upstream.get(i, 0) for i in self.carried] + [0.0] * len(self.outside)
-            numbers = [
-                [*row, *(upstream.get(k, 0) for k in range(n + t * m, n + t * m + m))]
+            start = [upstream.get(i, zero) for i in self.carried] + [zero] * len(self.outside)
+            places = [
+                [*row, *(upstream.get(k, zero) for k in range(n + t * m, n + t * m + m))]
                 for t, row in enumerate(rows)
             ]
-            gradients = inside.loop(self.backward, start, numbers, at)
+            gradients = inside.loop(self.backward, start, places, at)
             for operand, (_, k) in zip(operands_now, operands, strict=True):
                 operand.grad += _picked(outer, gradients, k)
 
