@@ -112,6 +112,18 @@ PARTS = f"    for i in range(0, 16, 4):\n{PARTS}".replace(
 SOFTMAX = ("before = 0", "def softmax(zs):\n    es = [z.exp() for z in zs]\n"
            "    return [e / sum(es) for e in es]\n")  # fmt: skip
 
+HOME_MADE = (
+    "before = 0",
+    """def tanh(x):
+    t = math.tanh(x.data)
+    out = Value(t, (x,), "tanh")
+    def _backward():
+        x.grad += (1 - t * t) * out.grad
+    out._backward = _backward
+    return out
+""",
+)
+
 TABLE = [
     # ---- the loop
     Row("accumulated", [(RESET, "")], [(RESET, ""), (UPDATE, UPDATE + RESET)]),
@@ -135,6 +147,8 @@ TABLE = [
     Row("detached", [("loss = sum", f"net = {MODEL}\n    loss = sum"), (LOSS, "(net(x) - t) ** 2")],
         [("loss = sum", "net = model\n    loss = sum"), (LOSS, "(net(x) - t) ** 2")]),
     Row("detached", [("before = 0", f"net = {MODEL}"), (LOSS, "(net(x) - t) ** 2")], []),
+    Row("unchained", [HOME_MADE, (LOSS, "(tanh(model(x)) - t) ** 2"), (" * out.grad", "")],
+        [HOME_MADE, (LOSS, "(tanh(model(x)) - t) ** 2")]),
     Row("no_backward", [(BACKWARD, "")], []),
     Row("stale", [(f"    loss = {SUM}\n", ""), ("before = 0", f"loss = {SUM}")], []),
     Row("stale", [("before", "all = 0\nbefore"), (f"loss = {SUM}", f"loss = all = all + {SUM}")],

@@ -144,6 +144,11 @@ def detached(h: History) -> Gaps:
     return {"key": "detached.other", "n": n}
 
 
+def unchained(h: History) -> Gaps:
+    """A user's own operation whose contributions do not depend on the gradient of its result."""
+    return {"op": h.unchained} if h.unchained else None
+
+
 def unmoved(h: History) -> Gaps:
     """Gradients that moved nothing."""
     gaps = named(h, range(len(h.names)), h.step.grads) | {"line": h.line}
@@ -245,7 +250,9 @@ def others(h: History) -> Gaps:
     """Movements d[i] = a d[i - 1] + b g[i], by the gradients of the parameters before, too."""
     d, g = h.step.movement, h.step.grads
     along = [name for name, *dg in zip(h.names, d, g, strict=True) if dg[0] * dg[1] > 0]
-    if sum(map(bool, d)) < 6 or not along:  # two unknown numbers fit a few by chance
+    if sum(map(bool, d)) < 6 or not (
+        along and math.isfinite(norm(d) + norm(g))
+    ):  # two unknown numbers fit a few by chance
         return None
     new, old = rest(d[1:], g[1:]), rest(d[:-1], g[1:])
     is_own = norm(new) < STILL * norm(d)
@@ -472,7 +479,7 @@ def fading(h: History) -> Gaps:
 
 
 CAUSES = (
-    nonfinite, no_backward, stale, detached, unmoved, overwritten, accumulated,
+    nonfinite, unchained, no_backward, stale, detached, unmoved, overwritten, accumulated,
     missing, unused, one_example, uphill, others, differences, unbounded, scale,
     reach, shuffled, crossed, twice, imbalance, equal_weights,
 )  # fmt: skip

@@ -226,6 +226,7 @@ class History:
     updates: list[tuple[int, dict[str, float]]] = field(default_factory=list)  # the same by layer
     accuracy: float | None = None  # on X and y
     largest_class: float = 0.0  # its share in y
+    unchained: str = ""  # an operation of the user's own whose _backward has no upstream gradient
     line: str = ""  # a line of the program such as p = p - 0.1 * p.grad
     rates: list[float] = field(default_factory=list)  # of optimizers that have some parameters
     others: int = 0  # optimizers that have none

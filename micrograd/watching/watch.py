@@ -33,8 +33,10 @@ from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
+from micrograd.core.blocks import restored
 from micrograd.core.errors import described
 from micrograd.core.files import FilePath
+from micrograd.core.node import Own
 from micrograd.core.pause import no_grad, watchers
 from micrograd.core.shapes import flat, plain
 from micrograd.draw.calls import OTHERS
@@ -199,6 +201,9 @@ class Run:
             if not step.reached:
                 step.reached = any(node in self._index for node in order)
                 step.look = Look(order, self._index) if step.reached or first else step.look
+            if step.number == 1 and first:
+                own = (v for v in order if isinstance(v._chain_rule, Own))
+                self.history.unchained = next((v._op for v in own if _ignores_upstream(v)), "")
         if not step.bad and not math.isfinite(sum(checked)):
             step.bad = self._first_bad(order)
         self._spent += perf_counter() - start
@@ -492,6 +497,18 @@ def _in_graph(order: Sequence[Any]) -> list[Any]:
     given = {id(p): p for model in models for p in Parameters(model, "watch").all}
     leaves = [v for v in order if not v._prev and v.requires_grad]
     return [*given.values()] or leaves
+
+
+def _ignores_upstream(node: Value) -> bool:
+    # Whether a user's _backward gives the same contributions for every gradient of its result.
+    found = []
+    with restored([node, *node._prev]):
+        for node.grad in (1.0, 2.0):
+            for v in node._prev:
+                v.grad = 0.0
+            node._backward()
+            found.append([v.grad for v in node._prev])
+    return any(found[0]) and found[0] == found[1]
 
 
 def _is_table(x: object) -> bool:
