@@ -250,9 +250,8 @@ def others(h: History) -> Gaps:
     """Movements d[i] = a d[i - 1] + b g[i], by the gradients of the parameters before, too."""
     d, g = h.step.movement, h.step.grads
     along = [name for name, *dg in zip(h.names, d, g, strict=True) if dg[0] * dg[1] > 0]
-    if sum(map(bool, d)) < 6 or not (
-        along and math.isfinite(norm(d) + norm(g))
-    ):  # two unknown numbers fit a few by chance
+    is_finite = math.isfinite(norm(d) + norm(g))
+    if sum(map(bool, d)) < 6 or not along or not is_finite:  # two unknown numbers fit a few
         return None
     new, old = rest(d[1:], g[1:]), rest(d[:-1], g[1:])
     is_own = norm(new) < STILL * norm(d)
