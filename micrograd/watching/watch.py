@@ -352,8 +352,9 @@ class Run:
 
     def _keep(self, names: Sequence[str], pairs: Sequence[tuple[Any, Any]]) -> None:
         X, y = self._data(names)
-        if len(X) == len(y) <= MOST and _in_pairs(X, y, pairs):
-            self._pairs[names] = pairs, Counter(flat(y))
+        with suppress(TypeError):  # what is in them has no length, or no hash
+            if len(X) == len(y) <= MOST and _in_pairs(X, y, pairs):
+                self._pairs[names] = pairs, Counter(flat(y))
 
     def _look_around(self) -> None:
         # What the program has, for a step that moved nothing.
