@@ -227,9 +227,10 @@ def one_example(h: History) -> Gaps:
 
 def unused(h: History) -> Gaps:
     """Parameters on which the loss does not depend, but for single rows: others may use those."""
-    tables = [re.sub(r"(\[\d+\])+$", "", name) for name in h.names]  # without indices
-    used = {tables[i] for i in h.used}
-    found = [name for name, table in zip(h.names, tables, strict=True) if table not in used]
+    used = [h.names[i] for i in h.used]
+    rest = [name for i, name in enumerate(h.names) if i not in h.used]
+    table = {name: re.sub(r"(\[\d+\])+$", "[", name) for name in rest}  # up to the indices
+    found = [name for name in rest if not any(x.startswith(table[name]) for x in used)]
     return listed(h, found) if used else None
 
 
@@ -291,9 +292,8 @@ def too_slow(h: History) -> Gaps:
     if not h.step.passes or (not h.step.moved and steps[0].number + 1 < h.step.number):
         return None  # it may move in every second step
     last = max(norm(step.movement) / norm(step.data) for step in steps)
-    first, grads = h.first.grads, h.step.grads
-    is_same = dot(first, grads) > 0.95 * norm(first) * norm(grads) and len(h.losses) >= WINDOW
-    if (is_same and stays(h) and h.most < USUAL) or h.most < TINY:
+    is_same = dot(h.first.grads, h.step.grads) > 0.95 * norm(h.first.grads) * h.norms[-1]
+    if (is_same and len(h.losses) >= WINDOW and stays(h) and h.most < USUAL) or h.most < TINY:
         return {"most": h.most, "n": len(h.losses)} if h.updates else None
     return {"key": "too_slow.late", "most": last} if last < TINY else None
 
@@ -418,14 +418,15 @@ def shrunk(h: History) -> Gaps:
 
 def equal_weights(h: History) -> Gaps:
     """Neurons of a hidden layer that are all the same, so they stay the same."""
-    look, inside = h.look, h.look.rows(h.look.used)
-    data = [*zip(h.first.data, h.step.data, strict=True)]
+    look = h.look
     for row in look.rows(look.fed).values():
         outputs = {tuple(x for _, x, _ in look.fed[i]) for i in row}
+        if len(row) == 1 or len(outputs) > 1:
+            continue
         units = {unit for i in row for unit, *_ in look.fed[i]}
+        inside, data = look.rows(look.used), [*zip(h.first.data, h.step.data, strict=True)]
         weights = {tuple(data[i] for i in inside[unit]) for unit in units}
-        are_same = len(row) > len(outputs) == len(weights) == 1
-        if are_same and (len(units) > 1 or any(outputs.pop())):  # else it may be dead
+        if len(weights) == 1 and (len(units) > 1 or any(outputs.pop())):  # else it may be dead
             key = "equal_weights" if len(units) > 1 else "equal_weights.shared"
             return {"key": key, "layer": h.layer[min(units)], "n": len(row)}
     return None
