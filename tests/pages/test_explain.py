@@ -285,7 +285,7 @@ def test_the_gradient_is_the_slope_of_a_tangent_that_is_drawn_when_it_is_known(s
         for at, known in ((10, 0), (11, 1), (12, 1)):
             step_to(page, at)
             assert slope.locator(".tangent").count() == known
-        assert "tangent, is as steep there: −1.5 up for 1 to the right" in caption.inner_text()
+        assert "tangent, is as steep there: 1.5 down for 1 to the right" in caption.inner_text()
         # in the middle of the curve, both go the same way
         curve, tangent = (page.evaluate(SLOPE, name) for name in (".curve", ".tangent"))
         near = [*zip(curve[::2], curve[1::2], strict=True)][29:32]

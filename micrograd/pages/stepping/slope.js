@@ -47,9 +47,10 @@ export function showSlope({state, hidden, isComplete, nudge}) {
   const [leaf, result] = [picked, root].map(i => model.name(i) ?? "");
   const plot = $("slope");
   $("plot").hidden = picked < 0 || Boolean(model.fixed[picked]);
-  const said = {leaf, result, x: number(x), y: number(y), slope: number(slope)};
+  const said = {leaf, result, x: number(x), y: number(y), slope: number(slope), size: number(-slope)};
   const isWrong = model.wrong.some(([i]) => i === picked); // a mistake: then it is no slope
-  const sloped = !isComplete ? "{{slope.unknown}}" : isWrong ? "{{slope.beside}}" : "{{slope.tangent}}";
+  const tangent = slope < 0 ? "{{slope.falling}}" : "{{slope.tangent}}";
+  const sloped = !isComplete ? "{{slope.unknown}}" : isWrong ? "{{slope.beside}}" : tangent;
   const gap = nudge && isSloped ? " {{slope.gap}}" : "";
   $("curve").textContent = filled(isKnown ? `{{slope.curve}} ${sloped}${gap}` : "{{slope.later}}", said);
   const {left, right, top, bottom} = BOX;
