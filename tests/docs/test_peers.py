@@ -180,11 +180,17 @@ def test_a_peer_that_cannot_run_is_named(original):
     assert "left out: original micrograd, eager, W1: RuntimeError: not today" in out
 
 
+GRADBENCH = ["hello", "llsq", "gmm", "ba", "ht", "saddle", "det", "kmeans"]
+
+
 @pytest.mark.slow
-def test_programs_of_others_agree_with_jax():
+@pytest.mark.parametrize("names", [GRADBENCH, ["ode", "lotka_volterra", "kalman"]])
+def test_programs_of_others_agree_with_jax(names):
     pytest.importorskip("jax")
-    names = ["hello", "llsq", "gmm", "ba", "ht", "saddle", "det", "kmeans"]
-    [_, script] = block("python demos/speed/gradbench.py").split()
+    gradbench, loops = (
+        block("python demos/speed/gradbench.py"), block("python demos/speed/long_loops.py")
+    )  # fmt: skip
+    [_, script] = (gradbench if names is GRADBENCH else loops).split()
     done = subprocess.run(
         [sys.executable, DEMOS.parent / script, "--rounds", "1", "--only", *names],
         capture_output=True, text=True, check=False,
