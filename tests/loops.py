@@ -78,6 +78,7 @@ EQUAL = "\nfor p in model.parameters():\n    p.data = 0.1\nxs"
 WITH_ADAM = [(UPDATE, STEP), ("SGD(model.parameters(), lr=0.05)", "Adam(model.parameters(), 0.01)")]
 IN_TURN = "    for x, t in zip(xs, ys):\n        (" + LOSS + ").backward()\n"
 BODY = LECTURE[LECTURE.index("    loss = sum") :]
+RENEWED = "    optimizer = Adam(model.parameters(), 0.01)\n"
 ONE_CALL = "    compiled.step(optimizer, xs, ys)\n"
 COMPILED = ("before", f"compiled = micrograd.compile(lambda x, t: {LOSS})\nbefore")
 CROSS = "(lambda p: -(t * p.log() + (1 - t) * (1 - p).log()))(0.5 + model(x) / 2.01)"
@@ -137,6 +138,14 @@ TABLE = [
     Row("unmoved", [(UPDATE, STEP), ("before = 0", "model = MLP(3, [4, 4, 1], 'tanh')")], []),
     Row("unmoved", [(BODY, ONE_CALL), COMPILED, ("lr=0.05", "lr=0.0")],
         [(BODY, ONE_CALL), COMPILED]),
+    Row("renewed", [*WITH_ADAM, (RESET, f"{RENEWED}{RESET}")],
+        [*WITH_ADAM, (RESET, f"    if step % 20 == 0:\n    {RENEWED}{RESET}")]),
+    Row("accumulated", [("before = 0", f"({SUM}).backward()"), (RESET, ""),
+                        (UPDATE, UPDATE + RESET)],
+        [("before = 0", f"({SUM}).backward()")]),
+    Row("printed", [("loss = sum", "part = sum"), (BACKWARD, "    loss = part + sum(p * p for p in "
+         "model.parameters())\n    part.backward()\n")],
+        [(BACKWARD, "    (loss / 2).backward()\n")]),
     Row("uphill", [("-= 0.05", "+= 0.05")], []),
     Row("uphill", [*VELOCITIES, ("-= 0.02", "+= 0.02")], VELOCITIES),
     Row("accumulated", [*VELOCITIES, ("0.8 * v", "v")], VELOCITIES),
@@ -181,6 +190,7 @@ TABLE = [
     # ---- the step
     Row("too_slow", [("0.05 * p", "0.02 * 0.3 ** step * p")],
         [("0.05 * p", "0.05 * 0.9 ** step * p")]),
+    Row("too_slow", [(LOSS, "1 - 1e-4 * (model(x) * t)"), ("60", "80"), ("0.05", "0.01")], []),
     Row("too_slow", [("0.05 * p", "1e-4 * p")], [("0.05 * p", "0.005 * p")]),
     Row("too_slow", [("0.05 * p", "1e-9 * p")], [("0.05 * p", "1e-9 * 1.5 ** step * p")]),
     Row("too_fast", [("0.05 * p", "2.0 * p")], []),
@@ -255,6 +265,10 @@ TABLE = [
     Row("nonfinite", [(MODEL, "MLP(3, [4, 4, 1], 'relu')"), ("0.05 * p", "1e60 * p")], []),
     Row("nonfinite", [("[[2.0", "[[1e308 * 10")], []),
     Row("nonfinite", [(LOSS, "(model(x) * 1e308 * 10 - t).tanh()")], []),
+    Row("equal_outputs", [(LOSS, "(model(x) / model(x) - t) ** 2")], []),
+    # ---- a plateau
+    Row("plateau", [(SUM, "sum((p - 0.5) ** 2 for p in model.parameters())"), ("60", "80"),
+                    ("0.05", "1.0")], []),
 ]  # fmt: skip
 
 # ---- Right trainings, by what is special in them

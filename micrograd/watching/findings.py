@@ -165,7 +165,13 @@ def unmoved(h: History) -> Gaps:
 
 
 def accumulated(h: History) -> Gaps:
-    """Gradients that are added to those of the step before, in p.grad or in a velocity."""
+    """Gradients that are added to those of the step before, in p.grad or in a velocity.
+
+    Or to some from before the loop, as when a cell of a notebook ran twice.
+    """
+    first = h.first.before if h.first.moved and h.first.number == 1 else []
+    if len(h.norms) == 2 and any(first) and not any(h.step.before):
+        return named(h, range(len(first)), first) | {"key": "accumulated.first"}
     if len(h.steps) < 3 or not all(step.moved for step in h.steps):
         return None
     if _adds_up(h):
@@ -202,6 +208,13 @@ def missing(h: History) -> Gaps:
     return listed(h, found) if found and step.moved and not overwritten(h) else None
 
 
+def renewed(h: History) -> Gaps:
+    """Another optimizer in each of three steps in a row, although it has a state."""
+    steps = [*h.steps][-3:]
+    made = {id(step.optimizer) for step in steps if step.optimizer}
+    return {} if len(made) == 3 and steps[0].number + 2 == h.step.number else None
+
+
 def overwritten(h: History) -> Gaps:
     """Numbers that became a multiple of the gradients, p.data =- 0.1 * p.grad, or of themselves."""
     step, size = h.step, norm(h.step.data)
@@ -232,6 +245,13 @@ def unused(h: History) -> Gaps:
     table = {name: re.sub(r"(\[\d+\])+$", "[", name) for name in rest}  # up to the indices
     found = [name for name in rest if not any(x.startswith(table[name]) for x in used)]
     return listed(h, found) if used else None
+
+
+def printed(h: History) -> Gaps:
+    """A variable `loss` that is not the one on which backward() was called."""
+    other, loss = h.step.printed, h.step.loss
+    is_other = other is not None and not math.isclose(other, loss, rel_tol=1e-9)
+    return {"printed": other, "loss": loss} if is_other else None
 
 
 # ---- 3. The step
@@ -299,15 +319,19 @@ def too_slow(h: History) -> Gaps:
 
 
 def plateau(h: History) -> Gaps:
-    """A loss that stays the same: it is in a minimum, but far from the targets."""
+    """A loss that stays the same: in a minimum far from the targets, or although it has a slope."""
     last, share = h.losses[-WINDOW:], unexplained(h)
-    mean = abs(fmean(last))
-    is_still = len(last) == WINDOW and max(last) - min(last) <= STILL * mean and not solved(h)
-    if not is_still or share < POOR or h.norms[-1] * norm(h.step.data) > 10 * SLOPE * mean:
+    mean = fmean(last)
+    is_still = len(last) == WINDOW and max(last) - min(last) <= STILL * abs(mean)
+    if not is_still or not mean or solved(h):
         return None
-    is_linear = len({unit for _, unit in h.look.units}) < 2
-    key, left = "plateau.linear" if is_linear else "plateau", min(100, round(100 * share))
-    return {"key": key, "loss": mean, "n": WINDOW, "share": left}
+    gaps = {"loss": mean, "n": WINDOW, "grad": h.norms[-1]}
+    slope = h.norms[-1] * norm(h.step.data) / abs(mean)
+    if share >= POOR and slope <= 10 * SLOPE:
+        is_linear = len({unit for _, unit in h.look.units}) < 2
+        key = "plateau.linear" if is_linear else "plateau.minimum"
+        return gaps | {"key": key, "share": min(100, round(100 * share))}
+    return gaps if slope > SLOPE and h.norms[-1] > 0.5 * max(h.norms[-WINDOW:]) else None
 
 
 # ---- 4. The data
@@ -468,22 +492,40 @@ def _flat(h: History, look: Look) -> dict[str, float]:
 
 
 def fading(h: History) -> Gaps:
-    """Gradients that get smaller from layer to layer."""
+    """Gradients that get smaller, or larger, from layer to layer."""
     layers = h.layers
     if len(layers) < 3 or not stays(h):
         return None
     sizes = [max(abs(h.first.grads[i]) for i in some) for some in layers.values()]
     limit, names = max(FADING ** (len(layers) - 1), FADED), [*layers]
+    if not all(sizes) or limit < sizes[0] / sizes[-1] < 1 / limit:
+        return None
     known = {"first": names[0], "size": sizes[0], "last": names[-1], "at_last": sizes[-1]}
-    return known if all(sizes) and sizes[0] < limit * sizes[-1] else None
+    return {"key": "fading.growing" * (sizes[0] > sizes[-1]), **known}
+
+
+def equal_outputs(h: History) -> Gaps:
+    """The same prediction for all examples, from the start."""
+    for look in h.first.look or Look(), h.look:
+        outputs, targets = [p for _, p, _ in look.pairs], {t for _, _, t in look.pairs}
+        if len(outputs) < 3 or len(targets) < 2 or not stays(h):
+            return None
+        if max(outputs) - min(outputs) > ALIKE * max(1, *map(abs, outputs)):
+            return None
+    return {"output": outputs[0], "n": len(outputs)}
 
 
 CAUSES = (
-    nonfinite, unchained, no_backward, stale, detached, unmoved, overwritten, accumulated,
-    missing, unused, one_example, uphill, others, differences, unbounded, scale,
+    nonfinite, unchained, no_backward, stale, detached, unmoved, overwritten, accumulated, renewed,
+    missing, unused, one_example, printed, uphill, others, differences, unbounded, scale,
     reach, shuffled, crossed, twice, imbalance, equal_weights,
 )  # fmt: skip
-EFFECTS = (targets, too_fast, no_activation, shrunk, dead, saturated, fading, too_slow, plateau)
-AT_ONCE = {nonfinite, accumulated, uphill, unbounded, shuffled, imbalance, *EFFECTS}  # look back
+EFFECTS = (
+    targets, too_fast, no_activation, shrunk, dead, saturated, fading, equal_outputs, too_slow,
+    plateau,
+)  # fmt: skip
+AT_ONCE = {  # look back themselves
+    nonfinite, accumulated, renewed, uphill, unbounded, shuffled, imbalance, *EFFECTS,
+}  # fmt: skip
 AFTERWARDS = scale, reach, twice, no_activation, dead, saturated  # without any steps
 TIMES = 3  # in a row, for the others

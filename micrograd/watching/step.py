@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from operator import itemgetter, sub
@@ -197,8 +197,10 @@ class Step:
     turns: int = 0  # of the loop
     is_stale: bool = False  # backward() was called on the loss of the step before
     reached: bool | None = None  # whether it reached a parameter; None if unknown
+    printed: float | None = None  # a variable `loss` on which backward() was not called
     bad: dict[str, str] | None = None  # what gave the first number that is not finite
     look: Look | None = None
+    optimizer: Callable[[], object] | None = None  # a weak reference to one with a state
 
     @property
     def moved(self) -> bool:

@@ -201,6 +201,12 @@ class Run:
             if not step.reached:
                 step.reached = any(node in self._index for node in order)
                 step.look = Look(order, self._index) if step.reached or first else step.look
+            known = variables(None) if first else {}
+            other = known.get("loss")
+            if isinstance(other, Value) and other._prev and other is not root:
+                step.printed = None if any(other is v for v in order) else other.data
+            optimizers = [x for x in self._optimizers(known) if getattr(x, "momentum", True)]
+            step.optimizer = weakref.ref(optimizers[0]) if optimizers else step.optimizer
             if step.number == 1 and first:
                 own = (v for v in order if isinstance(v._chain_rule, Own))
                 self.history.unchained = next((v._op for v in own if _ignores_upstream(v)), "")
@@ -352,25 +358,27 @@ class Run:
     def _formula(self, op: str, operands: Sequence[Any]) -> str:
         return described(op, operands, self._texts["run.formula"], ", ")
 
+    def _optimizers(self, known: Mapping[str, object]) -> list[Optimizer]:
+        own = {*map(id, self._values)}
+        every = (x for x in known.values() if isinstance(x, Optimizer))
+        return [x for x in every if not own.isdisjoint(map(id, x.parameters))]
+
     def _data(self, names: Sequence[str]) -> Sequence[Any]:
         return [variables(None).get(name, ()) for name in names] or self._given
 
     def _keep(self, names: Sequence[str], pairs: Sequence[tuple[Any, Any]]) -> None:
         X, y = self._data(names)
-        classes = flat(y)
+        classes = flat(y) if len(X) == len(y) <= MOST else [None]
         are_classes = all(isinstance(t, (Real, str, Value)) for t in classes)
-        if len(X) == len(y) <= MOST and are_classes and _in_pairs(X, y, pairs):
+        if are_classes and _in_pairs(X, y, pairs):
             self._pairs[names] = pairs, Counter(classes)
 
     def _look_around(self) -> None:
         # What the program has, for a step that moved nothing.
         known, history = variables(None), self.history
-        own, every = (
-            {*map(id, self._values)},
-            [x for x in known.values() if isinstance(x, Optimizer)],
-        )
-        having = [x for x in every if not own.isdisjoint(map(id, x.parameters))]
-        history.rates, history.others = [x.lr for x in having], len(every) - len(having)
+        having = self._optimizers(known)
+        history.rates = [x.lr for x in having]
+        history.others = sum(isinstance(x, Optimizer) for x in known.values()) - len(having)
         history.decay = max((x.weight_decay for x in having), default=0.0)
         rows = {row for row, _ in history.seen}
         if len(rows) == 1 and not history.examples:
