@@ -379,6 +379,8 @@ def _plain(x: Any) -> Any:
         out = np.empty((), dtype=object)
         out[()] = x
         return out
+    if getattr(x, "dtype", "") == np.longdouble:  # it would ask the Value to compute, and so on
+        return np.asarray(x, dtype=float)
     return x.view(np.ndarray) if isinstance(x, ValueArray) else x
 
 

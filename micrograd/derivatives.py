@@ -299,6 +299,9 @@ def hessian(f: Callable[..., SupportsFloat], xs: Iterable[Number]) -> list[list[
 
     >>> hessian(lambda x, y: x**2 * y, [3.0, 5.0])
     [[10.0, 6.0], [6.0, 0.0]]
+
+    Where it depends on the order of x and y, as of x**y at x = 0, y = 1, the matrix is not
+    symmetric: row i is the gradient of d f / dx_i.
     """
     _expect(callable(f), "hessian", "a function", f, OF_GRAPH)
     return jacobian(lambda *leaves: gradient(f, leaves), xs)

@@ -353,7 +353,7 @@ def confusion(
         n = len(several)
         if shape_of(label) or label not in (range(n) if n > 1 else (0, 1, -1)):
             known = f"0 to {n - 1} for {n} scores" if n > 1 else "0 and 1, or -1 and 1"
-            fix = "pass a class index for each score"
+            fix = "write known = sorted(set(y)); y = [known.index(label) for label in y]"
             raise ValueError(f"expected the labels {known}, got {label!r}: {fix}")
         if not all(score <= score for score in several):  # False for NaN
             fix = "try a lower learning rate, or leave out rows of X with NaN"

@@ -31,7 +31,7 @@ from typing import Any, SupportsIndex, TypeVar
 from micrograd.core import arithmetic
 from micrograd.core.arithmetic import Number
 from micrograd.core.node import Output, as_operand, operation, record
-from micrograd.core.shapes import plain
+from micrograd.core.shapes import plain, shape_of
 from micrograd.core.tracing import Traced, choices, loops
 from micrograd.engine import Value
 
@@ -267,17 +267,18 @@ def scan(
             state, output = step(state, x)
             outputs.append(output)
 
-    The nodes of the graph are those of the steps, as in this loop. In a compiled function,
-    it stays a loop: a step is recorded once, forward and backward, so that 10,000 steps take no
-    longer to compile than 10. (Loops whose steps differ in form, and those inside of a derivative,
-    are recorded step by step.)
+    The nodes of the graph are those of the steps, as in this loop. In a compiled function, it stays
+    a loop: a step is recorded once, forward and backward, so that 10,000 steps take no longer to
+    compile than 10. (Loops whose steps differ in form, and those inside of a derivative, are
+    recorded step by step.)
 
     Args:
         step: a function of the state and an entry of xs. It returns a tuple: the next state, and an
             output or None. Once compiled, it must not change what is outside of it.
         state: the first state: a number, a Value, or a list, tuple, array or dict of these.
-        xs: a list or an array, with an entry for each step; without it, step gets None.
-        length: the number of steps, if there is no xs.
+        xs: a list or an array, with an entry for each step: zip(a, b) for pairs; without it, step
+            gets None.
+        length: the number of steps, where xs is not given.
 
     Source of the form: `jax.lax.scan`.
 
@@ -290,6 +291,11 @@ def scan(
             raise TypeError("scan expects xs or length: the number of steps, as in length=100")
         entries = [None] * operator.index(length)
     else:
+        if isinstance(xs, dict) or (isinstance(xs, tuple) and any(map(shape_of, xs))):
+            fix = "write zip(a, b) where each of them has a number for each step, else list(xs)"
+            raise TypeError(
+                f"scan expects xs as a list of entries, got a {type(xs).__name__}: {fix}"
+            )
         entries = [*plain(xs)]
         if length is not None and operator.index(length) != len(entries):
             raise ValueError(f"scan got {len(entries)} entries as xs, but length={length}")

@@ -52,7 +52,7 @@ def shared(x: Numbers) -> Shared:
 
 
 class Shape(tuple[int, ...]):
-    """The shape of an example that is no array of its own: it differs from that of an array."""
+    """A shape that is not equal to the same shape of an array, as each has its own program."""
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and super().__eq__(other)

@@ -158,8 +158,11 @@ def built(structure: Any, of: Callable[[Any], Any]) -> Any:
     if isinstance(structure, dict):
         return {key: built(part, of) for key, part in structure.items()}
     if isinstance(structure, (list, tuple)):
-        is_flat = not hasattr(structure, "_fields") and all(type(i) is int for i in structure)
-        return of([*structure]) if is_flat else _like(structure, [built(i, of) for i in structure])
+        has_fields = hasattr(structure, "_fields")
+        if not has_fields and all(type(i) is int for i in structure):
+            return of([*structure])
+        parts = [built(i, of) for i in structure]
+        return _like(structure, parts) if has_fields else parts
     return None if structure is None else of(structure)
 
 

@@ -153,7 +153,7 @@ def recorded_loop(
         return unrolled(step, state, xs)
     are_values = [isinstance(x, Node) for x in first]
     xs_are_values = [any(isinstance(x, Node) for x in xs) for xs in zip(*read, strict=True)]
-    known: list[bool] = []
+    known: list[bool] | None = None
     while known != are_values:  # a number may become a Value in the first step
         known, inside = are_values, _Inside(outer)
         states, x = (_inputs(inside, kinds) for kinds in (are_values, xs_are_values))

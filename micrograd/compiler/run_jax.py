@@ -144,7 +144,8 @@ class JaxRun:
         def step(states: Array, read: Sequence[Array]) -> tuple[Array, Any]:
             self._memory = Memories(*((starts[:], arrays[:]) for starts, arrays in around[0]))
             self._wrong = Memories([], [])
-            self._store(lanes, int(loop.states[0]) if loop.states.size else 0, states)
+            if loop.states.size:
+                self._store(lanes, int(loop.states[0]), states)
             for (_, slots), row in zip(loop.reads, read, strict=True):
                 self._store(lanes, int(slots[0]), row)
             for group in loop.groups:

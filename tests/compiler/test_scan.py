@@ -314,6 +314,26 @@ def test_wrong_calls_are_errors():
         scan(lambda y, _: (y, None), 1.0)
     with pytest.raises(ValueError, match="got 2 entries as xs, but length=3"):
         scan(lambda y, _: (y, None), 1.0, [1.0, 2.0], length=3)
+    for columns in ([1.0, 2.0], [3.0, 4.0]), {"x": [1.0, 2.0]}:
+        with pytest.raises(
+            TypeError, match=r"expects xs as a list of entries, .*write zip\(a, b\)"
+        ):
+            scan(lambda y, _: (y, None), 1.0, columns)
+
+
+@on_all_executors
+def test_a_loop_without_a_state(executor):
+    w = Value(0.7)
+
+    def step(_, x):
+        return None, (w * x).tanh()
+
+    def loss(x, xs):
+        pairs = zip([x, 2.0], xs, strict=True)
+        _, products = scan(lambda _, pair: (None, pair[0] * pair[1] * w), None, pairs)
+        return sum(scan(step, None, xs)[1]) + sum(products)
+
+    assert_as_eager(loss, [w], executor, np.array([1.0, 2.0]), np.ones((2, 2)))
 
 
 @on_all_executors
