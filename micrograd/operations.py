@@ -296,7 +296,8 @@ def scan(
             raise TypeError(
                 f"scan expects xs as a list of entries, got a {type(xs).__name__}: {fix}"
             )
-        entries = [*plain(xs)]
+        entries = plain(xs)
+        entries = entries if hasattr(entries, "__len__") else [*entries]
         if length is not None and operator.index(length) != len(entries):
             raise ValueError(f"scan got {len(entries)} entries as xs, but length={length}")
     return (loops.get() or unrolled)(step, state, entries)

@@ -28,6 +28,8 @@ from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from micrograd.compiler.batch import are_same, rebuilt, structured
 from micrograd.compiler.guard import Guard
 from micrograd.compiler.simplify import Instructions, Simplified, needed
@@ -147,9 +149,12 @@ def recorded_loop(
     """
     first: Leaves = []
     structure, read = structured(state, first), [list[Any]() for _ in xs]
-    forms = [structured(x, row) for x, row in zip(xs, read, strict=True)]
-    are_alike = all(are_same(form, forms[0]) for form in forms)
-    if not (xs and are_alike and all(map(_is_number, chain(first, *read)))):
+    if isinstance(xs, np.ndarray) and xs.dtype.kind in "iuf":
+        read, forms = [x.ravel().tolist() for x in xs], [structured(x, []) for x in xs[:1]]
+    else:
+        forms = [structured(x, row) for x, row in zip(xs, read, strict=True)]
+    are_numbers = all(map(_is_number, chain(first, [] if _are_plain(read) else chain(*read))))
+    if not (forms and are_numbers and all(are_same(form, forms[0]) for form in forms)):
         return unrolled(step, state, xs)
     are_values = [isinstance(x, Node) for x in first]
     xs_are_values = [any(isinstance(x, Node) for x in xs) for xs in zip(*read, strict=True)]
@@ -196,6 +201,11 @@ def _once(inside: _Inside, step: Callable[..., Any], state: Any, x: Any) -> tupl
         "a step of scan changes something outside of it, but once compiled, it runs only while it "
         "is recorded: make it a part of the state, or return it as the output"
     )
+
+
+def _are_plain(rows: Sequence[Leaves]) -> bool:
+    # Whether there are Python's numbers alone: as there may be many, they are not looked at twice.
+    return {*map(type, chain(*rows))} <= {float, int}
 
 
 def _number(x: Any) -> Any:
@@ -261,7 +271,12 @@ class _Loop:
     def results(self, first: Leaves, read: Sequence[Leaves]) -> tuple[Leaves, list[Leaves]]:
         """The last state and the outputs, as results of a node that has all Values as operands."""
         outer, inside, n, m = self.inside.outer, self.inside, len(self.new), len(self.outputs)
-        starts, *rows = [[outer.place(_number(x)) for x in row] for row in (first, *read)]
+        starts = [outer.place(_number(x)) for x in first]
+        if _are_plain(read):
+            places, width = outer.instructions.constants([*chain(*read)]), len(read[0])
+            rows: list[Any] = [places[t * width : (t + 1) * width] for t in range(len(read))]
+        else:
+            rows = [[outer.place(_number(x)) for x in row] for row in read]
         at = inside.loop(self.forward, starts, rows, None)
         given: dict[int, Any] = {}  # upstream gradients, by the index of the result
         # Each operand, and which result of the backward loop is its gradient.

@@ -99,6 +99,16 @@ class Instructions(Sequence[Instruction]):
         lanes.append(is_lane if op != "mean" else 0)
         return place
 
+    def constants(self, numbers: Sequence[Number]) -> range:
+        """Appends constants, equal ones too, and returns their places: for the many of a loop."""
+        first, n = len(self.ops), len(numbers)
+        places = range(first, first + n)
+        self.ops += ["constant"] * n
+        self.operands += [()] * n
+        self.lanes += bytes(n)
+        self.numbers.update(zip(places, numbers, strict=True))
+        return places
+
     def whole(self, place: int) -> tuple[str, tuple[int, ...]]:
         """The operation and its operands; a choice contains its comparison, as in 'where <'."""
         op, operands = self.ops[place], self.operands[place]
