@@ -312,12 +312,15 @@ def apply_ufunc(ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         del options["out"]
         result = apply_ufunc(ufunc, method, *inputs, **options)
         return _overwrite(target, result, f"{ufunc.__name__}(..., out=A)")
-    operands = map(_plain, map(_number, inputs) if ufunc in _ASKING else inputs)
+    operands = [*map(_plain, map(_number, inputs) if ufunc in _ASKING else inputs)]
     instead = getattr(_INSTEAD_OF.get(ufunc.__name__, ufunc), method)
     if not any(not isinstance(x, Value) and np.ndim(x) for x in inputs):
         return instead(*operands, **options)
     if ufunc in (np.equal, np.not_equal):  # between single Values, == compares nodes
-        operands = map(_INNERMOST, operands)
+        operands = [*map(_INNERMOST, operands)]
+    if (ufunc, method) in _LARGEST and options.get("where", True) is True:
+        larger = _INSTEAD_OF[ufunc.__name__]
+        operands = [_halved(larger, operands[0], options.get("axis", 0))]
     name = ufunc.__name__.removesuffix(" (vectorized)") + f".{method}" * (method != "__call__")
     return _remembering(_with_class(instead(*operands, **options)), name, inputs)
 
@@ -442,6 +445,15 @@ def _maximum(a: SupportsFloat, b: SupportsFloat) -> Any:
     return as_value(a).maximum(b)
 
 
+def _halved(larger: Any, x: Any, axis: Any) -> Any:
+    # The larger ones of two halves, again and again: a graph of depth log n instead of n.
+    axis = 0 if axis is None and x.ndim == 1 else axis
+    while isinstance(axis, int) and (half := x.shape[axis] // 2) > 1:
+        left, right, rest = np.split(x, [half, 2 * half], axis)
+        x = np.concatenate([larger(left, right), rest], axis)
+    return x
+
+
 _CHECKED, _ENTRY = np.frompyfunc(_checked, 1, 1), np.frompyfunc(_entry, 3, 1)
 _COPY = np.frompyfunc(_copied, 1, 1)
 _CONSTANT = np.frompyfunc(_constant, 1, 1)
@@ -455,6 +467,7 @@ _ASKING = {  # functions about the numbers
     *(np.logical_and, np.logical_or, np.logical_xor, np.logical_not),
     *(np.isnan, np.isinf, np.isfinite, np.isclose, np.allclose, np.array_equal, np.isin),
 }
+_LARGEST = {(np.maximum, "reduce"), (np.minimum, "reduce")}
 _WRITING = {np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis}
 # NumPy's own functions return one of the two elements: in a tie the first, even a plain number; and
 # they ask each element for a method that plain numbers do not have.
