@@ -147,6 +147,8 @@ TABLE = [
          "model.parameters())\n    part.backward()\n")],
         [(BACKWARD, "    (loss / 2).backward()\n")]),
     Row("uphill", [("-= 0.05", "+= 0.05")], []),
+    Row("uphill", [("60", "100"), ("0.05 * p", "(0.05 - 0.002 * step) * p")],
+        [("60", "100"), ("0.05 * p", "(0.05 - 0.0005 * step) * p")]),
     Row("uphill", [*VELOCITIES, ("-= 0.02", "+= 0.02")], VELOCITIES),
     Row("accumulated", [*VELOCITIES, ("0.8 * v", "v")], VELOCITIES),
     Row("others", VELOCITY, VELOCITIES),

@@ -258,13 +258,15 @@ def printed(h: History) -> Gaps:
 
 
 def uphill(h: History) -> Gaps:
-    """Three steps along the gradient instead of against it, the first one exactly."""
+    """Three steps along the gradient instead of against it: from the first one on, or exactly."""
     steps, first = [*h.steps][-3:], h.first
-    if len(steps) < 3 or any(step.loss <= 0 for step in steps):
+    if len(steps) < 3 or any(x.loss <= 0 or dot(x.movement, x.grads) <= 0 for x in steps):
         return None
-    is_exact = norm(rest(first.movement, first.grads)) < 0.05 * norm(first.movement)
-    is_uphill = is_exact and all(dot(x.movement, x.grads) > 0 for x in (first, *steps))
-    return {"rate": norm(first.movement) / norm(first.grads)} if is_uphill else None
+    off = [norm(rest(x.movement, x.grads)) / norm(x.movement) for x in (first, *steps)]
+    is_late = max(off[1:]) < ALIKE and sum(map(bool, h.step.movement)) > 3  # no momentum is so
+    is_early = off[0] < 0.05 and dot(first.movement, first.grads) > 0
+    step = first if is_early else h.step
+    return {"rate": norm(step.movement) / norm(step.grads)} if is_early or is_late else None
 
 
 def others(h: History) -> Gaps:
