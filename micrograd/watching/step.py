@@ -52,6 +52,7 @@ class Look:
         self.differences: list[float] = []  # targets of output - target, if that is in the loss
         unit: dict[Any, int] = {}  # of a parameter, product or sum
         last: dict[Any, int] = {}  # the unit of the highest level on which a node depends
+        level, fed = self.level, self.fed
         for node in order:
             op, operands = node._op, node._prev
             if not operands:
@@ -61,20 +62,22 @@ class Look:
                 elif node.requires_grad:
                     self.leaves.append(node)
             elif op == "*":
-                for p, x in (operands, operands[::-1]):
-                    if p in index:
-                        i = index[p]
+                a, b = operands
+                for p, x in ((a, b), (b, a)):
+                    i = index.get(p)
+                    if i is not None:
                         self.products += x.data != 0
-                        difference = abs(node.data - p.data * x.data)
-                        self.outdated += difference > 1e-9 * abs(node.data)  # not nan
+                        if (now := p.data * x.data) != node.data:
+                            self.outdated += abs(node.data - now) > 1e-9 * abs(node.data)  # not nan
                         if x is p:
                             self.penalised.add(i)
                             continue
                         unit[node] = last[node] = i
-                        if i not in self.level:
-                            self.level[i] = 1 + self.level[last.get(x, -1)]
-                        if x in last:
-                            self.fed[i].append((last[x], x.data, x._op == "+" and x in unit))
+                        below = last.get(x, -1)
+                        if i not in level:
+                            level[i] = 1 + level[below]
+                        if below >= 0:
+                            fed[i].append((below, x.data, x._op == "+" and x in unit))
                         elif not x._prev and x not in index:
                             self.inputs[i].append(x.data)
                     elif x._op == "log" and not p._prev:
@@ -86,7 +89,7 @@ class Look:
                     unit[node] = last[node] = first
                     if b is not None and b != first and b not in self.unit_of:
                         self.unit_of[b] = first
-                        self.level[first] = max(self.level[first], self.level[b])
+                        level[first] = max(level[first], level[b])
                 elif operands[0]._op == "log" and operands[1]._op == "-":
                     self._see_score(operands[1]._prev[1], unit)
             elif op in ("ReLU", "tanh", "sigmoid"):
@@ -111,8 +114,8 @@ class Look:
                 self._see_score(operands[0]._prev[0]._prev[0], unit)
             elif op == "exp":
                 self._see_exponential(operands[0])
-            if node not in last and (below := [last[x] for x in operands if x in last]):
-                last[node] = max(below, key=self.level.__getitem__)
+            if node not in last and (known := [last[x] for x in operands if x in last]):
+                last[node] = max(known, key=level.__getitem__)
         self._see_differences(order, unit)
 
     def rows(self, parameters: Iterable[int]) -> dict[int, list[int]]:
@@ -207,7 +210,7 @@ class Step:
         """Whether a parameter changed."""
         return self.after != self.data
 
-    @property
+    @cached_property
     def movement(self) -> list[float]:
         """How far each parameter moved."""
         return list(map(sub, self.after, self.data))

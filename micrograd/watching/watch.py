@@ -297,7 +297,8 @@ class Run:
 
     def _opened(self, now: Numbers) -> Step:
         self._number += 1
-        self._looking = self._number < FIRST or not self._number % EVERY or self._may_look()
+        is_early = self._number <= rules.TIMES + 1  # what is wrong may begin with the second one
+        self._looking = is_early or not self._number % EVERY or self._may_look()
         return Step(self._number, *now, grads=[0.0] * len(self._values))
 
     def _close(self, step: Step, now: Numbers, times: int = 1) -> None:
