@@ -22,11 +22,15 @@ from collections.abc import Mapping
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 from micrograd.core.files import FilePath, write_whole
 from micrograd.course.answers import ANSWERS, edited
+from micrograd.engine import Value
 from micrograd.pages.page import as_json, html_page
+from micrograd.plot.figure import save
+from micrograd.plot.tangent import slope
 from micrograd.texts import FOLDER, commented, spoken, spoken_now, texts_of
 from micrograd.texts import language as spoken_language
 
@@ -193,7 +197,7 @@ def course(
         made_of=html.escape(made_of()),
         title=html.escape(table["title"]),
         noscript=html.escape(table["noscript"]),
-        words=as_json(table | {"language": spoken_language()} | solutions(table, tasks)),
+        words=as_json(table | {"language": spoken_language()} | drawn() | solutions(table, tasks)),
         files="\n".join(map(packed, files, files.values())),
         worker=(PARTS / "worker.js").read_text(encoding="utf-8"),
         editor_css=editor["lib/codemirror.css"].decode(),
@@ -253,6 +257,17 @@ def texts_and_starts() -> dict[str, str]:
     starts = tomllib.loads((PARTS / "starts.toml").read_text(encoding="utf-8"))
     made = {f"{x}.start": commented(starts[x].strip("\n"), "course", WIDEST) for x in starts}
     return texts_of("course") | made
+
+
+def drawn() -> dict[str, str]:
+    """The slope of the first chapter as a picture: in the page there is no Matplotlib."""
+    x = Value(3.0)
+    y = 3 * x**2 - 4 * x + 5
+    axes: Any = slope(y, x, move=1.0, names={"x": x, "y": y})
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "slope.svg")
+        save(axes.figure, file)
+        return {"slope.svg": file.read_text(encoding="utf-8")}
 
 
 def solutions(table: Mapping[str, str], tasks: FilePath | None = None) -> dict[str, str]:

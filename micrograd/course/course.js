@@ -143,8 +143,9 @@ function lesson() {
   at("heading").textContent = count + textOf(`${chapter}.title`);
   at("text").replaceChildren(...paragraphs(textOf(`${chapter}.text`)));
   at("task").replaceChildren(...words(textOf(`${chapter}.task`)));
+  const drawn = chapter === "slope" ? [{svg: textOf("slope.svg"), key: "slope.tangent"}] : [];
   at("pictures").replaceChildren(
-    ...(pictures[chapter] || []).map(({key, ...shown}) =>
+    ...[...drawn, ...(pictures[chapter] || [])].map(({key, ...shown}) =>
       shown.svg
         ? element(
             "figure",

@@ -37,7 +37,6 @@ def _slope() -> Pictures:
     x = Value(3.0, label="x")
     y = 3 * x**2 - 4 * x + 5
     y.backward()
-    yield "page", _steps(y, {"y": y})
     yield "graph", draw_dot(y, names={"y": y})
 
 

@@ -67,7 +67,8 @@ def playground(
     Args:
         model: takes the inputs [x1, x2, ...] of a point and returns one score, positive for class
             1, or one score for each class, or a number to predict. By default the page makes a
-            2-8-8-1 network. Neurons can be added only to an MLP, ours or one like the lecture's.
+            2-8-8-1 network, or one with an output for each class. Neurons can be added only to an
+            MLP, ours or one like the lecture's.
         X: n points with any number of inputs each, whose names are those of the columns of a table
             of pandas; or n numbers for a curve. By default the page draws two moons.
         y: n labels: 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes. For regression, n
@@ -98,17 +99,22 @@ def playground(
         got = f"got a model of {inputs} inputs and no X: pass X and y"
         raise ValueError(f"playground expects points for a model of more than 2 inputs, {got}")
     parameters = [p for layer in layers for w, b, _ in layer for p in (*w, b)]
-    shown: dict[str, Any] = {"sizes": [inputs, 8, 8, 1]}
+    numeric, known = inputs == 1 or is_regression(X, y), set(flat(y) if y is not None else ())
+    k = len(known) if not numeric and known == {*range(len(known))} else 2
+    shown: dict[str, Any] = {"sizes": [inputs, 8, 8, 1 if k <= 2 else k]}
     if model is not None:
         parameters = parameters or _parameters(model, inputs)
         shown = _model(model, layers, parameters, inputs)
     outputs = shown["sizes"][-1] if "sizes" in shown else len(shown["piece"]["outputs"])
     classes = max(outputs, 2)
+    if k > classes:
+        expected = f"for the classes 0 to {k - 1} in y, the page expects a model of {k} outputs"
+        raise ValueError(f"{expected}, got {outputs}: build it as in MLP({inputs}, [8, {k}])")
     if names is not None and len(names) != classes:
         raise ValueError(f"names expects a name for each of {classes} classes, got {list(names)}")
     signs = y is None or -1 in flat(y)
     usual_names = ("-1", "1") if signs and y is not None else tuple(map(str, range(classes)))
-    if numeric := inputs == 1 or is_regression(X, y):
+    if numeric:
         if outputs > 1:
             raise ValueError(f"regression expects a model of 1 output, got {outputs}")
         signs, called = True, list(names or usual_names)

@@ -272,6 +272,7 @@ def test_the_page_is_small_and_draws_no_random_number():
         (lambda: ("model",), "expects a model that can be called, got 'model'"),
         (lambda: (MLP(3, [1]),), "got a model of 3 inputs and no X: pass X and y"),
         (lambda: (MLP(3, [1]), X, Y), "expects a model of 2 inputs, got 3"),
+        (lambda: (MLP(2, [1]), X[:3], [0, 1, 2]), "a model of 3 outputs, got 1: build it as in"),
         (lambda: (MLP(64, [10]), [[[0.0] * 8] * 8], [0]), r"shape \(1, 8, 8\): pass X.reshape"),
         (lambda: (MLP(2, [1]), [1.0, 2.0], [1.0, 2.0]), "expects a model of 1 inputs, got 2"),
         (lambda: (MLP(1, [1]), [1.0, 2.0], [1.0]), "a number for each of 2 points, got 1"),
@@ -639,6 +640,11 @@ def test_points_are_pasted_as_csv(ready, opened):
         assert page.locator("#legend bdi").all_text_contents() == ["0", "1"]
         pasted(page, "x,y\n1,2.5\n2,-1")  # a curve, with a network of one input
         assert page.evaluate("page.state().sizes") == [1, 8, 8, 1]
+        page.fill("#share", "0.5")  # of a table in the order of its classes
+        pasted(page, "".join(f"{i},{i % 5},{i // 10}\n" for i in range(20)))
+        tests = [p["label"] for p in page.evaluate("page.state().examples") if p["test"]]
+        assert len(tests) == 10
+        assert {*tests} == {0, 1}
 
 
 FLOWERS = "id,petal,sepal,width,kind\n1,1.4,5,20,setosa\n2,4.7,7,40,versicolor\n3,6,6,70,virginica"
@@ -1021,6 +1027,10 @@ def test_it_fits_on_every_screen(ready, opened, width, scheme):
 def test_print_is_light_and_without_controls(ready, opened):
     with opened(ready, color_scheme="dark") as page:
         assert_print_is_light(page, ["#boundary", "#said"], hidden="#train")
+        page.emulate_media(media="print")
+        page.set_viewport_size({"width": 718, "height": 1000})  # a sheet of A4
+        box = page.locator("#network .neuron").last.bounding_box()
+        assert box["x"] + box["width"] < 700
 
 
 def test_without_scripts_the_page_says_what_it_is(ready, opened):

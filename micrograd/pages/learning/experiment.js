@@ -54,7 +54,8 @@ export class Experiment {
     this.isFixed = !!own?.piece; // a model that is not an MLP: it trains, but cannot grow
     const {names, isRegression} = data,
       inputs = Array.isArray(data.inputs) ? data.inputs : Array.from({length: data.inputs}, (_, k) => inputName(k));
-    this.given = {inputs, isRegression, names, outputs: own?.piece?.outputs.length ?? own?.sizes.at(-1) ?? 1};
+    const outputs = own ? (own.piece?.outputs.length ?? own.sizes.at(-1)) : names.length > 2 ? names.length : 1;
+    this.given = {inputs, isRegression, names, outputs};
     this.settings = {
       data: isOwnData ? "yours" : isRegression ? "curve" : "moons",
       size: 100,
@@ -72,7 +73,7 @@ export class Experiment {
       loss: data.losses[this.given.outputs][0].name,
     };
     useOptimizers(data.optimizers);
-    this.sizes = own ? own.sizes : [inputs.length, 8, 8, 1];
+    this.sizes = own ? own.sizes : [inputs.length, 8, 8, outputs];
     this.activations = own ? own.activations : ["tanh", "tanh", "linear"];
     this.initial = {settings: {...this.settings}, sizes: this.sizes, activations: this.activations};
     this.ratio = 1.3; // of the plane: width over height
@@ -242,7 +243,7 @@ export class Experiment {
       count = isCurve ? 1 : 2;
     const points = samples({...settings, shape, seed: settings.sample, classes: names.length});
     const called = inputs.length === count ? inputs : [0, 1].slice(0, count).map(inputName);
-    this.take({points: this.divided(points), names, isRegression: !!isCurve, inputs: called});
+    this.take({points: this.divided(points, true), names, isRegression: !!isCurve, inputs: called});
   }
   // Other points; if they have other inputs or classes, the network begins again.
   take({points, names, isRegression, inputs}, byHand = false) {
@@ -272,10 +273,12 @@ export class Experiment {
     this.settings.data = name;
     this.drawExamples();
   }
-  // The first ones are for testing.
-  divided(points) {
-    const tests = Math.round(this.settings.share * points.length);
-    return points.map((e, i) => ({...e, test: i < tests}));
+  // Which ones are for testing: of points drawn at random the first ones. A table may be sorted.
+  divided(points, isDrawn = false) {
+    const {share, sample} = this.settings;
+    const order = isDrawn ? [...points.keys()] : new Random(sample).shuffled([...points.keys()]);
+    const tests = new Set(order.slice(0, Math.round(share * points.length)));
+    return points.map((e, i) => ({...e, test: tests.has(i)}));
   }
   look() {
     this.view = aroundPoints(this.examples, this.ratio, this.isCurve);

@@ -137,7 +137,8 @@ function drawNetwork() {
   const largest = numbers.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-300);
   const most = isGradient ? largest : Math.max(3, 0.8 * largest);
   const fitting = $("page").clientWidth < 1100 ? 380 : Math.max(310, Math.min(620, innerHeight - 492)),
-    room = document.body.matches(".embedded, .presenting") ? innerHeight - 250 : fitting;
+    isTight = document.body.matches(".embedded, .presenting"),
+    room = isTight ? innerHeight - 262 : fitting;
   // Of inputs that are folded into one, a line shows the weight that is furthest from 0.
   const placeOf = (layer, i, j) => {
     const {first, weights} = model.layers[layer - 1][i];
@@ -160,7 +161,7 @@ function drawNetwork() {
     ends: [isFolded ? [String(inputs.length)] : inputs, outputs > 1 ? names : []],
     hue,
     most,
-    height: Math.max(250, room, 40 + (tallest > 8 ? 42 : 0) * tallest),
+    height: Math.max(250, room, 40 + (tallest > 8 && !isTight ? 42 : 0) * tallest),
     number: (layer, i, j) => numbers[placeOf(layer, i, j)],
     map: (layer, i) => maps[layer][i],
     below: (layer, i) => {

@@ -62,10 +62,12 @@ export function drawGraph() {
 export function showGraph(moment) {
   const picture = pictureAt(moment);
   // the product forms while the token travels: see .forming in cards.css
-  document.body.classList.toggle("forming", Boolean(picture.travel && picture.backward));
+  document.body.classList.remove("forming");
   document.body.classList.toggle("moved", Boolean(moment.nudge || moment.lesson));
   document.body.style.setProperty("--travel", `${picture.duration}ms`);
   page.stage.show(picture);
+  void document.body.offsetWidth; // laid out without it, so that each step forms its own product
+  document.body.classList.toggle("forming", Boolean(picture.travel && picture.backward));
   shownAt = moment.at;
   const box = boxNow();
   $("unfold").hidden = box < 0;
@@ -114,10 +116,11 @@ function badge({predicted, actual}) {
 const mostZoom = () => (isPresenting() ? 2.5 : 1.25);
 
 // The heights that the graph may have: where all that happens now is in sight, and where only the graph and the
-// buttons are.
+// buttons are (in a frame of another page, and one sentence).
 function heights() {
   const free = innerHeight - $("meaning").offsetHeight;
   if (isPresenting()) return [free - $("below").offsetHeight - 66];
+  if (document.body.matches(".embedded")) return [Math.max(210, free - $("transport").offsetHeight - 96)];
   if (document.documentElement.clientWidth < 700) return [0.56 * innerHeight];
   const least = Math.max(332, free - 412);
   return [least, Math.max(least, innerHeight - $("bar").offsetHeight - 140)];

@@ -26,8 +26,8 @@ function curveOf(leaf, reach) {
 
 const inShort = (name, most) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
 
-// How far the curve goes to both sides: eight turns of the knob, or as far as a nudge needs.
-const reachOf = (leaf, delta) => Math.max(8 * unit(leaf), 1.5 * Math.abs(delta));
+// How far the curve goes to both sides: five turns of the knob, or as far as a nudge needs.
+const reachOf = (leaf, delta) => Math.max(5 * unit(leaf), 1.5 * Math.abs(delta));
 
 // Where on the curve the pointer is, as a move of the leaf: a tenth of a turn is the least.
 export function moveAt({clientX}) {
@@ -58,6 +58,8 @@ export function showSlope({state, hidden, isComplete, nudge}) {
     make("text", {class: className, x, y, "text-anchor": anchor}, content);
   const nameOfResult = text("name", left - 6, top + 6, inShort(result, 6), "end");
   const names = [nameOfResult, text("name", right, bottom + 16, inShort(leaf, 9), "end")];
+  const isFresh = state.changes.some(({node}) => node === picked);
+  plot.classList.toggle("fresh", isFresh); // it forms with the gradient
   plot.replaceChildren(make("path", {class: "axis", d: `M${left} ${top}V${bottom}H${right}`}), ...names);
   if (!isKnown || !Number.isFinite(y)) return;
 
@@ -73,7 +75,7 @@ export function showSlope({state, hidden, isComplete, nudge}) {
   if (up(y) < top + 20) nameOfResult.setAttribute("y", `${bottom - 4}`); // the number of now is at the top
   const line = (className, ...places) =>
     make("path", {class: className, d: `M${places.map(([a, b]) => `${across(a)} ${up(b)}`).join("L")}`});
-  const dot = (className, a, b, r = 4) => make("circle", {class: className, cx: across(a), cy: up(b), r});
+  const dot = (className, a, b, r = 3.5) => make("circle", {class: className, cx: across(a), cy: up(b), r});
   const frame = {x: 0, y: top, width: right, height: bottom - top};
   const inside = make("svg", {...frame, viewBox: Object.values(frame).join(" ")}, line("curve", ...points));
   plot.append(
@@ -86,6 +88,7 @@ export function showSlope({state, hidden, isComplete, nudge}) {
   if (isSloped) inside.append(line("tangent", ...[-reach, reach].map(move => [x + move, y + slope * move])));
   plot.append(inside, dot("point", x, y, 5));
   if (!nudge || !Number.isFinite(nudge.actual)) return;
-  if (isSloped) plot.append(line("gap", ...ends.map(end => [x + delta, end])), dot("predicted", x + delta, ends[0]));
+  if (isSloped) plot.append(dot("predicted", x + delta, ends[0]));
   plot.append(dot("moved", x + delta, y + nudge.actual));
+  if (isSloped) plot.append(line("gap", ...ends.map(end => [x + delta, end])));
 }

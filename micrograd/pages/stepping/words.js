@@ -92,7 +92,7 @@ export function told(model, at) {
     found.sentence = filled(step.pass ? "{{say.seed.again}}" : "{{say.seed}}", {result});
   } else if (step.phase === "backward") {
     found.chains = chains(model, item, state);
-    const receivers = [...new Set(found.chains.map(({node}) => model.name(node)))];
+    const receivers = [...new Set(found.chains.map(({node}) => node))];
     const uses = found.chains.length > 1 ? "{{say.backward.uses}}" : "{{say.backward}}";
     const say = receivers.length > 1 ? "{{say.backward.each}}" : uses;
     const isReceiver = i => item.box !== undefined && graph.isLeaf(i) && model.kinds[i] !== "c";
@@ -100,7 +100,7 @@ export function told(model, at) {
     const to = receivers.length ? say : inside ? "{{say.backward.inside}}" : "{{say.backward.none}}";
     found.sentence = filled(inside && receivers.length ? `${to} {{say.backward.too}}` : to, {
       name: itemName(model, item),
-      operands: firstFew(receivers),
+      operands: firstFew(inBoxes(model, receivers)),
       n: counted(inside),
     });
   } else {
@@ -117,6 +117,17 @@ export function told(model, at) {
   }
   if (step.phase === "forward") found.sentence += meansNow(model, at);
   return found;
+}
+
+// The names of these nodes; of many in one folded box their number and its name.
+function inBoxes({view, name, boxes}, nodes) {
+  const counts = new Map();
+  for (const i of nodes) counts.set(view.itemOf[i], (counts.get(view.itemOf[i]) ?? 0) + 1);
+  const called = i => {
+    const [{box}, n] = [view.items.get(view.itemOf[i]), counts.get(view.itemOf[i])];
+    return box === undefined || n < 5 ? name(i) : filled("{{say.numbers}}", {n: counted(n), name: boxes[box].label});
+  };
+  return [...new Set(nodes.map(called))];
 }
 
 // What an operation does, said where it first runs.
@@ -185,7 +196,7 @@ export function sumOf(model, chain, state) {
     {mistake} = model.steps;
   const isLost = mistake === "assign" && !first && before !== 0,
     isAdded = mistake !== "assign" && (!first || before !== 0),
-    more = waiting(model, node, state);
+    more = waiting(model, node, state) || !Object.is(after, state.g[node]);
   const single = more ? "{{sum.far}}" : "{{sum.first}}",
     {texts, is} = isAdded ? added([before, share], after) : {texts: [before, share, after].map(number), is: "="},
     numbers = {before: texts[0], share: inBrackets(texts[1]), after: texts[2], is};
