@@ -132,7 +132,7 @@ def contributions(node: Value, upstream: Number) -> tuple[Number, ...]:
     try:
         notes = replayed(node, node._prev, upstream, run, ledger=_Reflected)
     except (ArithmeticError, ValueError) as error:
-        raise explained(error, node._op, node._prev, "derivatives") from error
+        raise explained(error, node._op, node._prev, "in the derivatives of ") from error
     share = {}
     for v in node._prev:
         entries = tuple(contribution for operand, contribution in notes if operand is v)

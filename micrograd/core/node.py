@@ -11,7 +11,6 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Sequence
 from functools import wraps
-from itertools import count
 from operator import ge, gt, is_, le, lt
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, SupportsFloat, TypeVar, overload
@@ -26,7 +25,6 @@ N = TypeVar("N", bound="Node")
 operations: dict[str, Callable[..., Any]] = {}  # the key is the `_op` of the results
 _new = object.__new__
 Value: Any = None  # the class in engine.py, which sets it; results of its subclasses are of it, too
-_freezes = count(1)
 _known_kinds: set[type] = set()  # types of results that are known to be numbers
 
 # ---- 1. Recording
@@ -153,7 +151,7 @@ def as_constant(number: Number) -> Any:
 
 def as_value(x: Any) -> Any:
     """The Value x, also one in an array without axes; a number becomes a leaf."""
-    x = x if isinstance(x, Node) else _element(x)
+    x = _element(x)
     return x if isinstance(x, Node) else Value(x)
 
 
@@ -166,19 +164,15 @@ def as_operand(x: Number, beside: Node, op: str = "") -> Any:
 
     If this is NotImplemented, Python asks the other operand, such as a NumPy array.
     """
-    if isinstance(x, Node):
-        return x
-    if beside.data is beside:
-        raise misuse(beside) or RecursionError
     if type(x) is not float:
         if isinstance(element := _element(x), Node):
             return element
+        if beside.data is beside:
+            raise misuse(beside) or RecursionError
         x = as_number(x, like=innermost(beside.data))
-    if x is NotImplemented:
-        if op.isidentifier():
-            raise TypeError(f"{op} expects a Value or a number as its second operand")
-        return x
-    return as_constant(x)
+    if x is NotImplemented and op.isidentifier():
+        raise TypeError(f"{op} expects a Value or a number as its second operand")
+    return x if x is NotImplemented else as_constant(x)
 
 
 def reflected(forward: Callable[[Any, Any], Any]) -> Callable[[N, SupportsFloat], N]:
@@ -249,7 +243,7 @@ class Node:
         erf = expm1 = log1p = softplus = _of_one
         arctan2 = atan2 = logaddexp = _of_two
     is_declared = False  # as a parameter; then other leaves of its module are not trained
-    freezes = 0  # changes whenever requires_grad of a leaf is set; compiled functions check it
+    freezes: object = None  # another one after each freezing; compiled functions check it
 
     def __init_subclass__(cls) -> None:
         global Value
@@ -263,11 +257,8 @@ class Node:
         if (new := running.get()[1]) is not None:
             new.append(self)
         if self.data is NotImplemented:
-            fix = "use float(), or values(...) for an array"
-            if isinstance(_element(data), Node):
-                fix = "it holds a Value already: use its .item()"
-            got = f"{type(data).__name__} {data!r:.40}: {fix}"
-            raise TypeError(f"a Value holds one real number, got {got}")
+            self.data = data
+            raise misuse(self) or TypeError
         if not all(isinstance(operand, Node) for operand in self._prev):
             fix = f"use label={operands!r}" if isinstance(operands, str) else "use Value(x)"
             raise TypeError(f"a Value expects Values as its operands, got {operands!r:.40}: {fix}")
@@ -311,24 +302,23 @@ class Node:
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
-        """Freezes this leaf, or undoes that."""
         if self._prev or self._chain_rule is unrecorded:
             reason = "requires_grad of a result follows from its operands and cannot be set"
             raise RuntimeError(f"{reason}: set it on a leaf, or use .detach()")
         if wanted != self.requires_grad and (wanted or not self.is_constant):
             self._chain_rule = of_leaf if wanted else frozen
-            Node.freezes = next(_freezes)
+            Node.freezes = object()
 
     def item(self) -> float:
         """The number as a float."""
-        if type(self.data) is not float and (error := misuse(self)):
-            raise error
+        if type(self.data) is not float:
+            self.check_leaf()
         return self.data.item() if isinstance(self.data, Node) else float(self.data)
 
     def detach(self: N) -> N:
         """A leaf with the same data, from which no gradient flows back to this node."""
-        leaf: N = Value(self.data.detach() if isinstance(self.data, Node) else self.data)
-        return leaf
+        data = self.data.detach() if isinstance(self.data, Node) else self.data
+        return Value(data)  # type: ignore[no-any-return]
 
     def __isub__(self: N, other: Number) -> N:
         """`p -= step` changes a parameter's number inside `no_grad()`; else p is a new node."""
@@ -351,9 +341,7 @@ class Node:
     conjugate = __pos__  # NumPy asks for it in norms and variances
 
     def __float__(self) -> NoReturn:
-        fix = (
-            "use .item() for the number, or x.exp() instead of math.exp(x), x.erf() of math.erf(x)"
-        )
+        fix = "use .item() for the number, or a method: x.exp() instead of math.exp(x)"
         raise TypeError(f"float(), int() and math functions would leave the graph: {fix}")
 
     __int__ = __float__
