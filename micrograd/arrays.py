@@ -149,7 +149,6 @@ class ValueArray(np.ndarray[Any, Any]):
 
     @data.setter
     def data(self, numbers: Numbers) -> None:
-        """Sets all numbers."""
         _set(self, "data", numbers)
 
     @property
@@ -159,7 +158,6 @@ class ValueArray(np.ndarray[Any, Any]):
 
     @grad.setter
     def grad(self, numbers: Numbers) -> None:
-        """Sets all gradients."""
         _set(self, "grad", numbers)
 
     @property
@@ -169,7 +167,6 @@ class ValueArray(np.ndarray[Any, Any]):
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
-        """Freezes all leaves, or undoes that."""
         for v in self.flat:
             v.requires_grad = wanted
 
