@@ -1,8 +1,4 @@
-"""`Module`, the base class of models: its parameters, their names, saving and loading.
-
-`PerExample` is the base class of the modules in `nn.py`: they compute the outputs of one example,
-and a batch is one example after another.
-"""
+"""`Module`, the base class of models, and `PerExample`, that of the modules in `nn.py`."""
 
 from __future__ import annotations
 
@@ -78,8 +74,7 @@ class Module:
             if id(module) not in seen:
                 seen.add(id(module))
                 yield name, module
-                below = [(path, found) for _, path, found in _found(Module, module, name)]
-                waiting += reversed(below)
+                waiting += [(path, m) for _, path, m in _found(Module, module, name)][::-1]
 
     def named_parameters(self) -> Iterator[tuple[str, Value]]:
         """A pair (name, parameter) for every parameter; the name is what follows `model.` in code.
@@ -177,8 +172,7 @@ class PerExample(Module, Generic[Out]):
                 raise ValueError(f"expected at least one example, got inputs of shape {shape}")
             return array_of(rows, len(rows), *([self.n_out] if self.n_out else shape_of(rows[0])))
         # Each number is converted once, so that all neurons share one Value for it.
-        given = inputs_of(x)
-        values = [*map(as_value, given)]
+        values = [*map(as_value, given := inputs_of(x))]
         for i, (value, xi) in enumerate(zip(values, given, strict=True)):
             if value is not xi:
                 note(value, "numbers", (x, i))
@@ -225,9 +219,9 @@ def _is_trainable(v: Any) -> bool:
 
 def _filled(name: str, old: object, given: object) -> bool:
     # Sets the data of leaves to numbers; False if these are not leaves, or those are not numbers.
-    if not all(_is_trainable(v) for _, v in _entries(old)):
+    if isinstance(old, dict) or not all(_is_trainable(v) for _, v in _entries(old)):
         return False
-    leaves, numbers = flat(old), [_number(x) for x in flat(given)]
+    leaves, numbers = [v for _, v in _entries(old)], [_number(x) for x in flat(given)]
     if not leaves or not numbers or NotImplemented in numbers:
         return False
     if shape_of(old) != shape_of(given):

@@ -11,8 +11,7 @@ from micrograd.core.pause import watchers
 FAILURES = ArithmeticError, ValueError, TypeError, RecursionError  # what operations may raise
 
 advice = {  # why an operation fails, and how to fix it; engine.py adds more entries
-    "** ZeroDivisionError": "0 cannot have a negative exponent; keep the base away from 0, for "
-    "example by adding 1e-8",
+    "** ZeroDivisionError": "0 cannot have a negative exponent; keep the base above 0: add 1e-8",
     "** OverflowError": "the power exceeds the largest float, 1.8e308; in training, try a tenth of "
     "the learning rate, else a base closer to 1",
     "** ValueError": "a fractional exponent, or a derivative with respect to the exponent, needs a "
@@ -27,7 +26,7 @@ def misuse(node: Any) -> TypeError | None:
     double the cost of creating a node.
     """
     name = repr(node.label) if node.label else "a Value"
-    of_data = "use float() or .item(), or values(...) for an array"
+    of_data = "use float(), or values(...) for an array"
     for attribute, fix in ("data", of_data), ("grad", "reset it to 0"):
         x = getattr(node, attribute)
         if as_number(x) is NotImplemented:

@@ -148,9 +148,7 @@ def test_an_array_without_axes_is_a_value_on_either_side():
         product(w).backward()
         assert float(w.grad) == 3.0
     assert Value(2.0).maximum(values(3.0)).data == (Value(3.0) ** values(1.0)).data == 3.0
-    with pytest.raises(
-        TypeError, match=r"data of a Value, got ValueArray .*use float\(\) or \.item\(\)"
-    ):
+    with pytest.raises(TypeError, match=r"data of a Value, got ValueArray"):
         Value(values(2.0))
 
 
