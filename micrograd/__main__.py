@@ -30,15 +30,14 @@ from pathlib import Path
 from typing import Any
 
 from micrograd.core.files import ending_of, write_whole
-from micrograd.core.node import operations
+from micrograd.core.node import as_value, operations
 from micrograd.derivatives import GradientError, check_gradients
 from micrograd.engine import Value
 from micrograd.texts import FOLDER, faults, speaking
 
 FUNCTIONS: dict[str, Any]
 FUNCTIONS = {x: f for x, f in vars(Value).items() if f in operations.values() and x[0] != "_"}
-OF_TWO = {name for name, f in FUNCTIONS.items() if f.__code__.co_argcount == 2}
-FUNCTIONS["abs"] = abs
+FUNCTIONS["abs"] = Value.__abs__
 OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]]
 OPERATORS = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Div: truediv, ast.Pow: pow}
 ENDINGS = "a file name that ends in .svg, .png, .pdf, .html (a page of steps) or .mmd (Mermaid)"
@@ -62,13 +61,13 @@ def evaluated(text: str, numbers: Mapping[str, float | Value]) -> tuple[Value, d
     except SyntaxError as error:
         fix = "write a product as 2*x, and the number of a name as x=2, without spaces"
         raise ValueError(f"{error.msg} in {(error.text or '').strip()!r}: {fix}") from None
-    names = {name: _as_value(number) for name, number in numbers.items()}
+    names = {name: as_value(number) for name, number in numbers.items()}
     for statement in statements:
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if name not in names:
-                result = names[name] = _as_value(_result(value, names))
+                result = names[name] = as_value(_result(value, names))
             case ast.Expr(value=value) if statement is statements[-1]:
-                result = _as_value(_result(value, names))
+                result = as_value(_result(value, names))
             case _:
                 expected = "expected 'new_name = expression', or an expression at the end"
                 raise ValueError(f"{expected}, got {ast.unparse(statement)!r}")
@@ -90,21 +89,17 @@ def _result(node: ast.expr, names: Mapping[str, Value]) -> Any:
             return -_result(operand, names)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
             a, b = _result(left, names), _result(right, names)
-            return OPERATORS[type(op)](a if isinstance(b, Value) else _as_value(a), b)
+            return OPERATORS[type(op)](a if isinstance(b, Value) else as_value(a), b)
         case ast.BinOp(op=ast.BitXor()):
             raise ValueError(f"write ** instead of ^ for a power, in {ast.unparse(node)!r}")
         case (
             ast.Call(func=ast.Attribute(attr=name, value=first), args=more, keywords=[])
             | ast.Call(func=ast.Name(id=name), args=[first, *more], keywords=[])
-        ) if name in FUNCTIONS and len(more) == (name in OF_TWO):
+        ) if name in FUNCTIONS and len(more) == FUNCTIONS[name].__code__.co_argcount - 1:
             others = [_result(other, names) for other in more]
-            return FUNCTIONS[name](_as_value(_result(first, names)), *others)
+            return FUNCTIONS[name](as_value(_result(first, names)), *others)
     known = f"names, numbers, parentheses, + - * / ** and {', '.join(FUNCTIONS)}"
     raise ValueError(f"{ast.unparse(node)!r} is not known here: use {known}")
-
-
-def _as_value(number: Any) -> Value:
-    return number if isinstance(number, Value) else Value(number)
 
 
 # ---- 2. The commands; each returns an exit code
@@ -128,8 +123,8 @@ def draw(options: argparse.Namespace) -> int:
     if options.edges and kind in ("html", "mmd"):
         raise ValueError(f"--edges works only for pictures, not for .{kind} files: leave it out")
     result, names = _evaluated(options)
-    asked = ((name, getattr(options, name)) for name in ("level", "edges", "rankdir"))
-    looks: dict[str, Any] = {name: look for name, look in asked if look}
+    asked = {name: getattr(options, name) for name in ("level", "edges", "rankdir")}
+    looks: dict[str, Any] = {name: look for name, look in asked.items() if look}
     if kind == "html":
         content = explain(result, names=names, title=options.expression, **looks).html.encode()
     elif kind == "mmd":
@@ -183,6 +178,7 @@ def grade(options: argparse.Namespace) -> int:
         raise ValueError("grade expects a file, such as my_engine.py: micrograd start writes one")
     from micrograd.grade import grade_file, gradebooks
     from micrograd.grade.points import NETWORK_POINTS, POINTS, read_points
+    from micrograd.grade.report import points_of
 
     names = "seconds", "class_name", "network"
     settings = {name: getattr(options, name) for name in names}
@@ -201,8 +197,6 @@ def grade(options: argparse.Namespace) -> int:
     else:
         print(report.text(options.hints))
         if options.points:
-            from micrograd.grade.report import points_of
-
             print(points_of(report.points(table), table))
     return report.exit_code
 
@@ -257,11 +251,6 @@ def start(options: argparse.Namespace) -> int:
         file.write(texts[kind])
     print(path)
     return 0
-
-
-def _text_of_grade(name: str) -> str:
-    file = resources.files("micrograd.grade") / f"{name}.txt"  # may be in a zip
-    return file.read_text(encoding="utf-8")
 
 
 def why(options: argparse.Namespace) -> int:
@@ -431,18 +420,16 @@ def _run(given: list[str]) -> int:
         return int(options.command(options))
 
 
-LOOKS: dict[str, Any] = {"formatter_class": argparse.RawDescriptionHelpFormatter}
-
-
 def _parser() -> argparse.ArgumentParser:
+    looks: dict[str, Any] = {"formatter_class": argparse.RawDescriptionHelpFormatter}
     about = (__doc__ or "").split("\n\n")[1:2]
-    parser = argparse.ArgumentParser("python -m micrograd", description="".join(about), **LOOKS)
+    parser = argparse.ArgumentParser("python -m micrograd", description="".join(about), **looks)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def command(function: Callable[..., int], **texts: Any) -> Callable[..., Any]:
         about = inspect.getdoc(function) or ""
         texts |= {"help": about.partition("\n")[0], "description": about}
-        added = commands.add_parser(function.__name__, **texts, **LOOKS)
+        added = commands.add_parser(function.__name__, **texts, **looks)
         added.set_defaults(command=function)
         added.add_argument("--language", metavar="NAME", help="language of the texts, such as de")
         return added.add_argument
@@ -483,7 +470,8 @@ def _parser() -> argparse.ArgumentParser:
     option("file", help="a file or a notebook with your Value class, or a script that trains")
     option("-o", "--out", default="why.html", help="file name of the page")
     option("--name", default="Value", help="name of the class (default: Value)")
-    option = command(grade, prog="micrograd grade", epilog=_text_of_grade("help"))
+    about_grade = resources.files("micrograd.grade").joinpath("help.txt").read_text("utf-8")
+    option = command(grade, prog="micrograd grade", epilog=about_grade)
     what = "a Python file, a notebook (.ipynb), or a folder with one such file; or several of them"
     option("files", nargs="*", metavar="file", help=what)
     option("--network", action="store_true", help="grade Neuron, Layer, MLP and training instead")
