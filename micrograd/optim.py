@@ -21,6 +21,7 @@ Symbols: p parameter, g gradient, v velocity, m running mean of g, s running mea
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from numbers import Real
@@ -225,17 +226,9 @@ class Adam(Optimizer):
         beta1, beta2 = self.betas
         return self.lr, 1 - beta1**step, 1 - beta2**step
 
-    def rule(
-        self,
-        p: Number,
-        g: Number,
-        state: Mapping[str, Number],
-        lr: Number,
-        part1: Number,
-        part2: Number,
-    ) -> Updated:
+    def rule(self, p: Number, g: Number, state: Mapping[str, Number], *numbers: Number) -> Updated:
         """One step against the mean gradient, in units of its root mean square."""
-        beta1, beta2 = self.betas
+        (beta1, beta2), (lr, part1, part2) = self.betas, numbers
         m = beta1 * state["m"] + (1 - beta1) * g
         s = beta2 * state["s"] + (1 - beta2) * g * g
         divisor = (s / part2) ** 0.5 + self.eps
@@ -339,13 +332,6 @@ def _in_range(name: str, given: Any, below: float = math.inf) -> Any:
 # ---- parameters one by one, or together as one row
 
 
-class State(dict[str, Number]):
-    """The numbers kept from step to step, by name, each at first 0.0."""
-
-    def __missing__(self, name: str) -> float:
-        return 0.0
-
-
 class Parameters:
     """The parameters of an optimizer, and the numbers that the optimizer keeps for each of them.
 
@@ -405,9 +391,9 @@ class Parameters:
             self._states[name] = self._arranged([0.0] * len(self.all))
         return self._states[name]
 
-    def state_of(self, i: Any) -> State:
-        """What is kept of one parameter, or of the row."""
-        return State([(name, numbers[i]) for name, numbers in self._states.items()])
+    def state_of(self, i: Any) -> dict[str, Number]:
+        """What is kept of one parameter, or of the row, by name; each is at first 0.0."""
+        return defaultdict(float, {name: numbers[i] for name, numbers in self._states.items()})
 
     def quietly(self) -> AbstractContextManager[object]:
         """A context in which arithmetic on the row overflows without a warning, as with floats."""
