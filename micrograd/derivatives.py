@@ -31,7 +31,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -93,15 +93,14 @@ def replayed(
     that is set with = is read as if it were added. The node may be of another engine: `run` runs
     its `_backward`, and `grad_of` tells the name of the attribute with the gradient, '' for none.
     """
-    names = [(v, name) for v in (node, *operands) if (name := grad_of(v))]
-    before = [(v, name, getattr(v, name)) for v, name in names]
+    before = [(v, name, getattr(v, name)) for v in (node, *operands) if (name := grad_of(v))]
     notes: list[tuple[Any, Number]] = []
     try:
-        for v, name in names[1:]:
+        for v, name, _ in before[1:]:
             setattr(v, name, ledger(v, notes))
-        setattr(node, names[0][1], upstream)
+        setattr(node, before[0][1], upstream)
         run()
-        written = {id(v): (v, getattr(v, name)) for v, name in names[1:]}
+        written = {id(v): (v, getattr(v, name)) for v, name, _ in before[1:]}
         return notes + [pair for pair in written.values() if not isinstance(pair[1], Ledger)]
     finally:
         for v, name, grad in reversed(before):
@@ -120,11 +119,7 @@ def local_derivatives(node: Value) -> tuple[Number, ...]:
 
 
 def contributions(node: Value, upstream: Number) -> tuple[Number, ...]:
-    """What a node adds to the gradients of its operands: local derivative * upstream, per edge.
-
-    If an operand occurs twice and the closure adds both contributions at once, the first edge gets
-    their sum, and the other gets 0.
-    """
+    """What a node adds to the gradients of its operands: local derivative * upstream, per edge."""
 
     def run() -> None:
         node._chain_rule(upstream, *node._prev)
@@ -133,16 +128,21 @@ def contributions(node: Value, upstream: Number) -> tuple[Number, ...]:
         notes = replayed(node, node._prev, upstream, run, ledger=_Reflected)
     except (ArithmeticError, ValueError) as error:
         raise explained(error, node._op, node._prev, "in the derivatives of ") from error
-    share = {}
-    for v in node._prev:
-        entries = tuple(contribution for operand, contribution in notes if operand is v)
-        share[v] = shares(entries, node._prev.count(v))
-    return tuple(next(share[v]) for v in node._prev)
+    return tuple(per_edge(notes, node._prev))
 
 
-def shares(entries: tuple[Number, ...], edges: int) -> Iterator[Number]:
-    """The contribution of each edge from an operand: one each, or their sum and zeros."""
-    return iter(entries if len(entries) == edges else (sum(entries), *[0] * (edges - 1)))
+def per_edge(notes: list[tuple[Any, Number]], operands: Sequence[Any]) -> list[Number]:
+    """The contributions that `replayed` found, one for each edge from an operand.
+
+    If an operand occurs twice and the closure adds both contributions at once, the first edge gets
+    their sum, and the other gets 0.
+    """
+    places, left = [*map(id, operands)], {}
+    for place in places:
+        found = [contribution for operand, contribution in notes if id(operand) == place]
+        edges = places.count(place)
+        left[place] = iter(found if len(found) == edges else [sum(found), *[0] * (edges - 1)])
+    return [next(left[place]) for place in places]
 
 
 class _Tape:
@@ -246,9 +246,7 @@ def jacobian(
     given = flat(outputs)
     if known is None and given and not any(isinstance(v, Value) for v in given):
         got = f"jacobian expects Values as outputs, got numbers such as {given[0]}"
-        fix = (
-            "derivatives of derivatives take functions: jacobian(lambda x: jacobian(f, [x]), [2.0])"
-        )
+        fix = "for derivatives of derivatives, use jacobian(lambda x: jacobian(f, [x]), [2.0])"
         raise TypeError(f"{got}: {fix}")
     nodes, results = flat(inputs), [_output(v) for v in given]
     if not all(isinstance(v, Value) for v in nodes):
@@ -577,9 +575,8 @@ def sum_over_paths(
       a -> c:  -3 = -3
     """
     tape = _Tape(output)
-    # IPython calls the last results _, __, ...
-    known = (k for k, v in (names or {}).items() if isinstance(v, Value) and k[0] != "_")
-    named = {names[k]: k for k in reversed(list(known))} if names else {}
+    given = reversed([*(names or {}).items()])  # IPython calls the last results _, __, ...
+    named = {v: k for k, v in given if isinstance(v, Value) and k[0] != "_"}
     numbered = {leaf: "leaf"} | {v: f"v{i}" for i, (v, _) in enumerate(tape.nodes)}
     name = {v: v.label or named.get(v, number) for v, number in numbered.items()}
     counts: dict[Value, int] = {}  # the number of paths from the leaf to each node

@@ -25,7 +25,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from numbers import Real
-from operator import attrgetter, is_
+from operator import attrgetter
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 from micrograd.core.arithmetic import Number, as_number
@@ -70,7 +70,7 @@ class Optimizer:
     (Value(data=3.0, grad=0),)
     """
 
-    # What each setting must be below; all are at least 0.
+    # What each setting must be below; all are at least 0, which is checked when one is set.
     _settings: ClassVar = {"lr": math.inf, "weight_decay": math.inf}
 
     def __init__(self, parameters: Given, lr: float, weight_decay: float = 0) -> None:
@@ -82,23 +82,14 @@ class Optimizer:
         self.weight_decay = weight_decay
         self.steps = 0
         self._read = attrgetter(*self._settings)
-        self._valid: tuple[Any, ...] = (object(),)  # no setting has been checked yet
-        self._checked()
 
-    def _checked(self) -> tuple[Any, ...]:
-        # The settings, lr first. They may be changed between steps, so each step checks new ones.
-        if not all(map(is_, self._read(self), self._valid)):
-            self._check()
-            self._valid = self._read(self)
-        return self._valid
-
-    def _check(self) -> None:
-        for name, below in self._settings.items():
-            setattr(self, name, _in_range(name, getattr(self, name), below))
+    def __setattr__(self, name: str, given: Any) -> None:
+        if name in self._settings:
+            given = _in_range(name, given, self._settings[name])
+        object.__setattr__(self, name, given)
 
     def step(self) -> None:
-        """Updates every parameter once, or none if a gradient or a setting is invalid."""
-        self._checked()
+        """Updates every parameter once, or none if a gradient is invalid."""
         with self._parameters.held():
             self._parameters.find_row()
             self._parameters.check_gradients()
@@ -169,10 +160,7 @@ class SGD(Optimizer):
         self.momentum = momentum
         self.nesterov = nesterov
         super().__init__(parameters, lr, weight_decay)
-
-    def _check(self) -> None:
-        super()._check()
-        if self.nesterov and self.momentum == 0:
+        if nesterov and momentum == 0:
             raise ValueError("nesterov needs momentum > 0, got momentum=0")
 
     def rule(self, p: Number, g: Number, state: Mapping[str, Number], lr: Number) -> Updated:
