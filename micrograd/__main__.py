@@ -38,8 +38,7 @@ from micrograd.texts import FOLDER, faults, speaking
 FUNCTIONS: dict[str, Any]
 FUNCTIONS = {x: f for x, f in vars(Value).items() if f in operations.values() and x[0] != "_"}
 FUNCTIONS["abs"] = Value.__abs__
-OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]]
-OPERATORS = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Div: truediv, ast.Pow: pow}
+OPERATORS: Any = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Div: truediv, ast.Pow: pow}
 ENDINGS = "a file name that ends in .svg, .png, .pdf, .html (a page of steps) or .mmd (Mermaid)"
 
 # ---- 1. Expressions
@@ -123,8 +122,8 @@ def draw(options: argparse.Namespace) -> int:
     if options.edges and kind in ("html", "mmd"):
         raise ValueError(f"--edges works only for pictures, not for .{kind} files: leave it out")
     result, names = _evaluated(options)
-    asked = {name: getattr(options, name) for name in ("level", "edges", "rankdir")}
-    looks: dict[str, Any] = {name: look for name, look in asked.items() if look}
+    asked = ("level", "edges", "rankdir")
+    looks: dict[str, Any] = {x: getattr(options, x) for x in asked if getattr(options, x)}
     if kind == "html":
         content = explain(result, names=names, title=options.expression, **looks).html.encode()
     elif kind == "mmd":
@@ -180,8 +179,7 @@ def grade(options: argparse.Namespace) -> int:
     from micrograd.grade.points import NETWORK_POINTS, POINTS, read_points
     from micrograd.grade.report import points_of
 
-    names = "seconds", "class_name", "network"
-    settings = {name: getattr(options, name) for name in names}
+    settings = {x: getattr(options, x) for x in ("seconds", "class_name", "network")}
     table: Mapping[str, float] = NETWORK_POINTS if options.network else POINTS
     table = read_points(Path(options.points)) if options.points else table
     is_class = options.csv or options.html or options.format == "canvas"

@@ -46,8 +46,8 @@ Value. Each element is a separate node: for arrays of more than a few thousand e
 from __future__ import annotations
 
 import copy
-import operator
 from collections.abc import Callable, Iterable
+from operator import add, mul, sub, truediv
 from typing import Any, SupportsFloat
 
 import numpy as np
@@ -63,7 +63,7 @@ from micrograd.engine import Value
 Floats = NDArray[np.float64]
 
 
-def _in_place(sign: str, operation: Callable[[Any, Any], Any]) -> Any:
+def _in_place(sign: str, operation: Any) -> Any:
     return lambda array, other: _overwrite(array, operation(array, other), f"A {sign}= ...", sign)
 
 
@@ -176,9 +176,6 @@ class ValueArray(np.ndarray[Any, Any]):
         while isinstance(memory.base, np.ndarray):
             memory = memory.base
         old, is_own = self.view(np.ndarray)[key], isinstance(memory, Memory)
-        if isinstance(old, Value) and isinstance(given, (int, float, Value)):  # a single one
-            super().__setitem__(key, _entry(old, _checked(given), is_own))
-            return
         new = np.empty(np.shape(old), dtype=object)
         new[...] = _plain(given)
         super().__setitem__(key, _ENTRY(old, _CHECKED(new), is_own))
@@ -242,9 +239,8 @@ class ValueArray(np.ndarray[Any, Any]):
         axis = axis if dim is None else dim
         largest = np.max(self, axis=axis, keepdims=True)
         powers = np.exp(self - _SHIFT(largest).view(ValueArray))
-        shares: ValueArray = powers / np.sum(powers, axis=axis, keepdims=True)
-        shares = _remembering(shares, "softmax", (self,))
-        return shares
+        shares = powers / np.sum(powers, axis=axis, keepdims=True)
+        return _remembering(shares, "softmax", (self,))  # type: ignore[no-any-return]
 
     def sum(self, *args: Any, **options: Any) -> Any:
         """The sum of all elements, or along an axis."""
@@ -289,11 +285,9 @@ class ValueArray(np.ndarray[Any, Any]):
         operands = (x for arg in args for x in (arg if isinstance(arg, (list, tuple)) else [arg]))
         return _remembering(result, function.__name__, tuple(operands))
 
-    __iadd__: Any = _in_place("+", operator.add)
-    __isub__: Any = _in_place("-", operator.sub)
-    __imul__: Any = _in_place("*", operator.mul)
-    __itruediv__: Any = _in_place("/", operator.truediv)
-    __ipow__: Any = _in_place("**", operator.pow)
+    __iadd__, __isub__, __imul__, __itruediv__, __ipow__ = map(
+        _in_place, ("+", "-", "*", "/", "**"), (add, sub, mul, truediv, pow)
+    )
 
 
 def apply_ufunc(ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
@@ -407,10 +401,6 @@ def _constant(x: Any) -> Any:
     return x if isinstance(x, Value) or number is NotImplemented else as_constant(number)
 
 
-def _copied(v: Any) -> Any:
-    return copy.copy(v) if isinstance(v, Value) and v.is_leaf and not v.is_constant else v
-
-
 def _with_class(result: Any) -> Any:
     # An array of Values becomes a ValueArray or, if it has no axes, a Value; others do not change.
     if isinstance(result, np.ndarray) and result.dtype == object:
@@ -438,7 +428,7 @@ def _maximum(a: SupportsFloat, b: SupportsFloat) -> Any:
 
 
 _CHECKED, _ENTRY = np.frompyfunc(_checked, 1, 1), np.frompyfunc(_entry, 3, 1)
-_COPY = np.frompyfunc(_copied, 1, 1)
+_COPY = np.frompyfunc(lambda v: v if getattr(v, "_prev", ()) else copy.copy(v), 1, 1)
 _CONSTANT = np.frompyfunc(_constant, 1, 1)
 _SHIFT = np.frompyfunc(lambda v: as_constant(v.detach().data), 1, 1)
 _VALUE = np.frompyfunc(as_value, 1, 1)

@@ -244,13 +244,12 @@ def jacobian(
     if callable(outputs):
         inputs, known, outputs = _called(outputs, inputs)
     given = flat(outputs)
-    if known is None and given and not any(isinstance(v, Value) for v in given):
-        got = f"jacobian expects Values as outputs, got numbers such as {given[0]}"
-        fix = "for derivatives of derivatives, use jacobian(lambda x: jacobian(f, [x]), [2.0])"
-        raise TypeError(f"{got}: {fix}")
+    is_graph = known is not None or not given or any(isinstance(v, Value) for v in given)
+    fix = "for derivatives of derivatives, use jacobian(lambda x: jacobian(f, [x]), [2.0])"
+    _expect(is_graph, "jacobian", "Values as outputs", outputs, fix)
     nodes, results = flat(inputs), [_output(v) for v in given]
-    if not all(isinstance(v, Value) for v in nodes):
-        raise TypeError("jacobian expects nodes of the graph as inputs, or a function and numbers")
+    are_nodes = all(isinstance(v, Value) for v in nodes)
+    _expect(are_nodes, "jacobian", "nodes of the graph as inputs", inputs, "or pass a function")
     tape = _Tape(*results)
     if mode == "reverse":
         adjoints = [tape.adjoints({output: 1}) for output in results]
@@ -276,7 +275,6 @@ def derivative(f: Callable[[Value], SupportsFloat], x: Number, order: int = 1) -
     """
     if order < 1:
         raise ValueError(f"derivative expects order >= 1, got {order}")
-    _expect(callable(f), "derivative", "a function", f, OF_GRAPH)
     return gradient(f if order == 1 else lambda v: derivative(f, v, order - 1), [x])[0]
 
 
@@ -298,7 +296,6 @@ def hessian(f: Callable[..., SupportsFloat], xs: Iterable[Number]) -> list[list[
     >>> hessian(lambda x, y: x**2 * y, [3.0, 5.0])
     [[10.0, 6.0], [6.0, 0.0]]
     """
-    _expect(callable(f), "hessian", "a function", f, OF_GRAPH)
     return jacobian(lambda *leaves: gradient(f, leaves), xs)
 
 
