@@ -35,9 +35,8 @@ from micrograd.derivatives import GradientError, check_gradients
 from micrograd.engine import Value
 from micrograd.texts import FOLDER, faults, speaking
 
-FUNCTIONS: dict[str, Any]
-FUNCTIONS = {x: f for x, f in vars(Value).items() if f in operations.values() and x[0] != "_"}
-FUNCTIONS["abs"] = Value.__abs__
+FUNCTIONS: dict[str, Any] = {"abs": Value.__abs__}
+FUNCTIONS |= {x: f for x, f in vars(Value).items() if f in operations.values() and x[0] != "_"}
 OPERATORS: Any = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Div: truediv, ast.Pow: pow}
 ENDINGS = "a file name that ends in .svg, .png, .pdf, .html (a page of steps) or .mmd (Mermaid)"
 
@@ -199,9 +198,7 @@ def grade(options: argparse.Namespace) -> int:
     return report.exit_code
 
 
-def _grade_class(
-    options: argparse.Namespace, table: Mapping[str, float], settings: dict[str, Any]
-) -> int:
+def _grade_class(options: argparse.Namespace, table: Any, settings: dict[str, Any]) -> int:
     from tqdm import tqdm
 
     from micrograd.grade import classroom, gradebooks

@@ -46,8 +46,8 @@ Value. Each element is a separate node: for arrays of more than a few thousand e
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
-from operator import add, mul, sub, truediv
+from collections.abc import Callable
+from operator import add, attrgetter, mul, sub, truediv
 from typing import Any, SupportsFloat
 
 import numpy as np
@@ -57,7 +57,7 @@ from micrograd.core.arithmetic import as_number
 from micrograd.core.node import as_constant, as_value, innermost, operations, unrecorded
 from micrograd.core.origin import note
 from micrograd.core.pause import is_paused
-from micrograd.core.shapes import Numbers, flat
+from micrograd.core.shapes import Numbers
 from micrograd.engine import Value
 
 Floats = NDArray[np.float64]
@@ -120,11 +120,9 @@ class Copy(np.ndarray[Any, Any]):
     def __repr__(self) -> str:
         return repr(np.asarray(self))
 
-    __iadd__: Any = np.ndarray.__add__
-    __isub__: Any = np.ndarray.__sub__
-    __imul__: Any = np.ndarray.__mul__
-    __itruediv__: Any = np.ndarray.__truediv__
-    __ipow__: Any = np.ndarray.__pow__
+    __iadd__, __isub__, __imul__, __itruediv__, __ipow__ = attrgetter(
+        "__add__", "__sub__", "__mul__", "__truediv__", "__pow__"
+    )(np.ndarray)
 
 
 class Memory(np.ndarray[Any, Any]):
@@ -330,14 +328,6 @@ def values(array: Numbers, label: str = "") -> ValueArray:
     result: ValueArray = memory.view(ValueArray)
     result.label = label
     return result
-
-
-def array_of(elements: Iterable[object], *shape: int) -> ValueArray:
-    """An array of these Values, or of those in these rows, in the given shape; by default a row."""
-    entries = flat(list(elements))
-    array = np.empty(len(entries), dtype=object)
-    array[:] = entries
-    return array.reshape(shape or -1).view(ValueArray)
 
 
 def data_of(array: Numbers) -> Floats:

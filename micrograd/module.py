@@ -165,25 +165,25 @@ class PerExample(Module, Generic[Out]):
         if axes > 2:
             raise ValueError(f"expected one example or a batch (n, n_in), got {axes} axes")
         if axes == 2 or self.gives_array:
-            from micrograd.arrays import array_of  # imports NumPy, which a Neuron does not need
+            from micrograd.arrays import values  # imports NumPy, which a Neuron does not need
         if axes == 2:
             rows = [self(row) for row in inputs_of(x)]
             if not rows and not self.n_out:
                 raise ValueError(f"expected at least one example, got inputs of shape {shape}")
-            return array_of(rows, len(rows), *([self.n_out] if self.n_out else shape_of(rows[0])))
+            return values(rows).reshape(-1, self.n_out) if self.n_out else values(rows)
         # Each number is converted once, so that all neurons share one Value for it.
-        values = [*map(as_value, given := inputs_of(x))]
-        for i, (value, xi) in enumerate(zip(values, given, strict=True)):
+        inputs = [*map(as_value, given := inputs_of(x))]
+        for i, (value, xi) in enumerate(zip(inputs, given, strict=True)):
             if value is not xi:
                 note(value, "numbers", (x, i))
-        out = self.forward(values)
-        made_by = (self, *values)  # a note for drawings, which group nodes by it
+        out = self.forward(inputs)
+        made_by = (self, *inputs)  # a note for drawings, which group nodes by it
         results = out if isinstance(out, list) else [out]
-        for v in results if out is not values else ():
+        for v in results if out is not inputs else ():
             # In an MLP the layers have left it. Under no_grad() a result keeps no inputs alive.
             if isinstance(v, Value) and v._prev and not origin(v, "module"):
                 note(v, "module", made_by)
-        return array_of(out) if self.gives_array and isinstance(out, list) else out
+        return values(out) if self.gives_array and isinstance(out, list) else out
 
 
 def inputs_of(x: object) -> Any:
