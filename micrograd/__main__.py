@@ -472,8 +472,7 @@ def _parser() -> argparse.ArgumentParser:
     option("--network", action="store_true", help="grade Neuron, Layer, MLP and training instead")
     name = "name of the class (default: Value)"
     option("--name", default="Value", dest="class_name", metavar="NAME", help=name)
-    formats = ("json", "gradescope", "canvas")
-    option("--format", choices=formats, help="print the results in this format")
+    option("--format", choices=["json", "gradescope", "canvas"], help="how to print the results")
     option("--json", dest="format", action="store_const", const="json", help="--format json")
     option("--assignment", default="micrograd", metavar="NAME", help="title of a gradebook column")
     option("--csv", metavar="FILE", help="write the results of a class as CSV")

@@ -270,8 +270,7 @@ class ValueArray(np.ndarray[Any, Any]):
             return function(*map(_number, args), **kwargs)
         if function in _WRITING and isinstance(args[0], ValueArray):
             changed = np.array(args[0])
-            mask = [_number(args[1])] if function in (np.place, np.putmask) else args[1:2]
-            function(changed, *mask, *args[2:], **kwargs)
+            function(changed, *args[1:], **kwargs)
             args[0][...] = changed
             return None
         if function in (np.where, np.compress, np.extract):

@@ -284,7 +284,8 @@ def gradient(f: Callable[..., SupportsFloat], xs: Iterable[Number]) -> list[Numb
     >>> gradient(lambda x, y: x * y, [3.0, 5.0])
     [5.0, 3.0]
     """
-    _expect(callable(f), "gradient", "a function", f, OF_GRAPH)
+    fix = "for a graph, call y.backward() and read x.grad, or use vjp(y)[x] or jacobian([y], [x])"
+    _expect(callable(f), "gradient", "a function", f, fix)
     fix = "use gradient(f, [x]), or derivative(f, x)"
     _expect(isinstance(xs, Iterable), "gradient", "a list of numbers", xs, fix)
     return jacobian(lambda *leaves: [_output(f(*leaves))], xs)[0]
@@ -317,9 +318,6 @@ def _called(f: Callable[..., Any], xs: Iterable[Number]) -> tuple[list[Value], l
         running.reset(outer)
         if outer_made is not None:
             outer_made += made
-
-
-OF_GRAPH = "for a graph, call y.backward() and read x.grad, or use vjp(y)[x] or jacobian([y], [x])"
 
 
 def _expect(is_met: bool, user: str, expected: str, got: object, fix: str) -> None:
