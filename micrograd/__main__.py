@@ -211,11 +211,10 @@ def _grade_class(options: argparse.Namespace, table: Any, settings: dict[str, An
     written = [options.csv, options.html and str(Path(options.html, "index.html"))]
     try:
         with tqdm(total=len(files), unit="file", disable=None) as bar:  # on a terminal only
-            for so_far in classroom.grade_class(
+            for results in classroom.grade_class(
                 files, table, options.csv, options.html, options.hints, roster, **settings
             ):
-                results = so_far
-                bar.update()
+                bar.update(len(results) - bar.n)
     finally:  # what is finished is shown after Ctrl-C, too
         if options.format and results:
             told = results, table, options.hints, options.assignment

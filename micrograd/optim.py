@@ -74,8 +74,7 @@ class Optimizer:
     _settings: ClassVar = {"lr": math.inf, "weight_decay": math.inf}
 
     def __init__(self, parameters: Given, lr: float, weight_decay: float = 0) -> None:
-        rules = type(self).rule, type(self).decayed
-        are_ours = all(rule.__module__ == __name__ for rule in rules)
+        are_ours = type(self).rule.__module__ == type(self).decayed.__module__ == __name__
         self._parameters = Parameters(parameters, type(self).__name__, at_once=are_ours)
         self.parameters: tuple[Parameter, ...] = self._parameters.all
         self.lr = lr

@@ -93,10 +93,8 @@ class TraceError(TypeError):
 
 
 def _outlived(*_: object) -> NoReturn:
-    raise TraceError(
-        "this number was recorded while a function was compiled, and has no value; the function "
-        "stored it: return it from the function, or call the original function to compute it"
-    )
+    reason = "a number that was recorded while a function was compiled, and stored, has no value"
+    raise TraceError(f"{reason}; return it, or call the original function to compute it")
 
 
 def _unary(op: str) -> Callable[[Traced], Traced]:
@@ -131,9 +129,8 @@ def _refuses(what: str, remedy: str) -> Callable[..., NoReturn]:
     def method(x: Traced, *_: object) -> NoReturn:
         if x.recording.has_ended:
             _outlived()
-        raise TraceError(
-            f"a traced number does not support {what}, at {users_line(sys._getframe())}: {remedy}"
-        )
+        line = users_line(sys._getframe())
+        raise TraceError(f"a traced number does not support {what}, at {line}: {remedy}")
 
     return method
 

@@ -24,7 +24,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache, wraps
 from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -188,7 +187,7 @@ def commented(program: str, section: str, columns: int) -> str:
 # ---- Files of texts
 
 
-def faults(file: Path | Traversable) -> Iterator[str]:
+def faults(file: Any) -> Iterator[str]:
     """What is missing in a file of another language, as lines of such a file, and what is wrong."""
     known, mine = _shipped(FOLDER, "en") or {}, tomllib.loads(file.read_text(encoding="utf-8"))
     for section, texts in known.items():
