@@ -436,7 +436,6 @@ def _parser() -> argparse.ArgumentParser:
     drawn("--level", choices=["op", "neuron", "layer"], help="draw a box for each of these")
     drawn("--edges", help="what to write beside the arrows, for example derivatives")
     drawn("--rankdir", choices=["LR", "TB"], help="direction of the graph")
-    played("-o", "--out", default="play.html", help="file name of the page")
     played("--title", help="title of the page")
     sheet = command(exercise)
     levels = "1 sums and products; 2 a number is used twice; 3 quotients, squares and ReLUs, too; "
@@ -444,7 +443,6 @@ def _parser() -> argparse.ArgumentParser:
     sheet("--level", type=int, choices=range(1, 5), default=1, help=levels)
     sheet("--seed", type=int, default=0, help="another number gives other graphs (default: 0)")
     sheet("--tasks", type=int, default=2, help="number of graphs (default: 2)")
-    sheet("-o", "--out", default="sheet.html", help="file name of the page")
     command(texts)("file", nargs="?", help="a file of texts in your language")
     task = "Trains a small network and draws its decision boundary; see train --help"
     commands.add_parser("train", help=task)
@@ -453,17 +451,17 @@ def _parser() -> argparse.ArgumentParser:
     option = command(start, prog="micrograd start")
     option("file", help="a name that ends in .py (the skeleton) or .csv (points)")
     option("--network", action="store_true", help="for Neuron, Layer, MLP and training")
-    option = command(course, prog="micrograd course")
-    option("-o", "--out", default="course.html", help="file name of the page")
+    built = option = command(course, prog="micrograd course")
     option("--texts", metavar="FILE", help="texts of your own; see micrograd texts")
     option("--tasks", metavar="FOLDER", help="a folder with chapters of your own")
     archives = "the folder of the npm packages, as .tgz; npm fetches into it those that it lacks"
     option("--pyodide", metavar="FOLDER", help=f"{archives} (default: ~/.cache/micrograd-course)")
-    option = command(why, prog="micrograd why")
+    asked = option = command(why, prog="micrograd why")
     option("question", choices=["order", "add", "learn"], help="what to explain")
     option("file", help="a file or a notebook with your Value class, or a script that trains")
-    option("-o", "--out", default="why.html", help="file name of the page")
     option("--name", default="Value", help="name of the class (default: Value)")
+    for option, name in (played, "play"), (sheet, "sheet"), (built, "course"), (asked, "why"):
+        option("-o", "--out", default=f"{name}.html", help="file name of the page")
     about_grade = resources.files("micrograd.grade").joinpath("help.txt").read_text("utf-8")
     option = command(grade, prog="micrograd grade", epilog=about_grade)
     what = "a Python file, a notebook (.ipynb), or a folder with one such file; or several of them"

@@ -35,6 +35,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from numbers import Rational
 from typing import Any, SupportsFloat
@@ -120,10 +121,7 @@ def local_derivatives(node: Value) -> tuple[Number, ...]:
 
 def contributions(node: Value, upstream: Number) -> tuple[Number, ...]:
     """What a node adds to the gradients of its operands: local derivative * upstream, per edge."""
-
-    def run() -> None:
-        node._chain_rule(upstream, *node._prev)
-
+    run = partial(node._chain_rule, upstream, *node._prev)
     try:
         notes = replayed(node, node._prev, upstream, run, ledger=_Reflected)
     except (ArithmeticError, ValueError) as error:

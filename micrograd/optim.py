@@ -106,8 +106,7 @@ class Optimizer:
         """Resets all gradients to 0; otherwise the next backward pass would add to them."""
         with self._parameters.held():
             self._parameters.find_row()
-            parameters = self._parameters
-            for p in parameters.all if parameters.row is None else [parameters.row]:
+            for p in self.parameters if (row := self._parameters.row) is None else [row]:
                 p.grad = 0
 
     def at_step(self, step: Number) -> tuple[Number, ...]:
