@@ -145,7 +145,7 @@ def as_constant(number: Number) -> Any:
 
 def as_value(x: Any) -> Any:
     """The Value x, also one in an array without axes; a number becomes a leaf."""
-    return x if isinstance(x := plain(x), Node) else Value(x)
+    return x if isinstance(x, Node) or isinstance(x := plain(x), Node) else Value(x)
 
 
 def as_operand(x: Number, beside: Node, op: str = "") -> Any:
