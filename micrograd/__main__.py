@@ -30,17 +30,14 @@ from pathlib import Path
 from typing import Any
 
 from micrograd.core.files import ending_of, write_whole
-from micrograd.core.node import operations
+from micrograd.core.node import as_value, operations
 from micrograd.derivatives import GradientError, check_gradients
 from micrograd.engine import Value
 from micrograd.texts import FOLDER, faults, speaking
 
-FUNCTIONS: dict[str, Any]
-FUNCTIONS = {x: f for x, f in vars(Value).items() if f in operations.values() and x[0] != "_"}
-OF_TWO = {name for name, f in FUNCTIONS.items() if f.__code__.co_argcount == 2}
-FUNCTIONS["abs"] = abs
-OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]]
-OPERATORS = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Div: truediv, ast.Pow: pow}
+FUNCTIONS: dict[str, Any] = {"abs": Value.__abs__}
+FUNCTIONS |= {x: f for x, f in vars(Value).items() if f in operations.values() and x[0] != "_"}
+OPERATORS: Any = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Div: truediv, ast.Pow: pow}
 ENDINGS = "a file name that ends in .svg, .png, .pdf, .html (a page of steps) or .mmd (Mermaid)"
 
 # ---- 1. Expressions
@@ -62,13 +59,13 @@ def evaluated(text: str, numbers: Mapping[str, float | Value]) -> tuple[Value, d
     except SyntaxError as error:
         fix = "write a product as 2*x, and the number of a name as x=2, without spaces"
         raise ValueError(f"{error.msg} in {(error.text or '').strip()!r}: {fix}") from None
-    names = {name: _as_value(number) for name, number in numbers.items()}
+    names = {name: as_value(number) for name, number in numbers.items()}
     for statement in statements:
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if name not in names:
-                result = names[name] = _as_value(_result(value, names))
+                result = names[name] = as_value(_result(value, names))
             case ast.Expr(value=value) if statement is statements[-1]:
-                result = _as_value(_result(value, names))
+                result = as_value(_result(value, names))
             case _:
                 expected = "expected 'new_name = expression', or an expression at the end"
                 raise ValueError(f"{expected}, got {ast.unparse(statement)!r}")
@@ -90,21 +87,17 @@ def _result(node: ast.expr, names: Mapping[str, Value]) -> Any:
             return -_result(operand, names)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
             a, b = _result(left, names), _result(right, names)
-            return OPERATORS[type(op)](a if isinstance(b, Value) else _as_value(a), b)
+            return OPERATORS[type(op)](a if isinstance(b, Value) else as_value(a), b)
         case ast.BinOp(op=ast.BitXor()):
             raise ValueError(f"write ** instead of ^ for a power, in {ast.unparse(node)!r}")
         case (
             ast.Call(func=ast.Attribute(attr=name, value=first), args=more, keywords=[])
             | ast.Call(func=ast.Name(id=name), args=[first, *more], keywords=[])
-        ) if name in FUNCTIONS and len(more) == (name in OF_TWO):
+        ) if name in FUNCTIONS and len(more) == FUNCTIONS[name].__code__.co_argcount - 1:
             others = [_result(other, names) for other in more]
-            return FUNCTIONS[name](_as_value(_result(first, names)), *others)
+            return FUNCTIONS[name](as_value(_result(first, names)), *others)
     known = f"names, numbers, parentheses, + - * / ** and {', '.join(FUNCTIONS)}"
     raise ValueError(f"{ast.unparse(node)!r} is not known here: use {known}")
-
-
-def _as_value(number: Any) -> Value:
-    return number if isinstance(number, Value) else Value(number)
 
 
 # ---- 2. The commands; each returns an exit code
@@ -128,8 +121,8 @@ def draw(options: argparse.Namespace) -> int:
     if options.edges and kind in ("html", "mmd"):
         raise ValueError(f"--edges works only for pictures, not for .{kind} files: leave it out")
     result, names = _evaluated(options)
-    asked = ((name, getattr(options, name)) for name in ("level", "edges", "rankdir"))
-    looks: dict[str, Any] = {name: look for name, look in asked if look}
+    asked = ("level", "edges", "rankdir")
+    looks: dict[str, Any] = {x: getattr(options, x) for x in asked if getattr(options, x)}
     if kind == "html":
         content = explain(result, names=names, title=options.expression, **looks).html.encode()
     elif kind == "mmd":
@@ -183,9 +176,9 @@ def grade(options: argparse.Namespace) -> int:
         raise ValueError("grade expects a file, such as my_engine.py: micrograd start writes one")
     from micrograd.grade import grade_file, gradebooks
     from micrograd.grade.points import NETWORK_POINTS, POINTS, read_points
+    from micrograd.grade.report import points_of
 
-    names = "seconds", "class_name", "network"
-    settings = {name: getattr(options, name) for name in names}
+    settings = {x: getattr(options, x) for x in ("seconds", "class_name", "network")}
     table: Mapping[str, float] = NETWORK_POINTS if options.network else POINTS
     table = read_points(Path(options.points)) if options.points else table
     is_class = options.csv or options.html or options.format == "canvas"
@@ -201,15 +194,11 @@ def grade(options: argparse.Namespace) -> int:
     else:
         print(report.text(options.hints))
         if options.points:
-            from micrograd.grade.report import points_of
-
             print(points_of(report.points(table), table))
     return report.exit_code
 
 
-def _grade_class(
-    options: argparse.Namespace, table: Mapping[str, float], settings: dict[str, Any]
-) -> int:
+def _grade_class(options: argparse.Namespace, table: Any, settings: dict[str, Any]) -> int:
     from tqdm import tqdm
 
     from micrograd.grade import classroom, gradebooks
@@ -222,11 +211,10 @@ def _grade_class(
     written = [options.csv, options.html and str(Path(options.html, "index.html"))]
     try:
         with tqdm(total=len(files), unit="file", disable=None) as bar:  # on a terminal only
-            for so_far in classroom.grade_class(
+            for results in classroom.grade_class(
                 files, table, options.csv, options.html, options.hints, roster, **settings
             ):
-                results = so_far
-                bar.update()
+                bar.update(len(results) - bar.n)
     finally:  # what is finished is shown after Ctrl-C, too
         if options.format and results:
             told = results, table, options.hints, options.assignment
@@ -257,11 +245,6 @@ def start(options: argparse.Namespace) -> int:
         file.write(texts[kind])
     print(path)
     return 0
-
-
-def _text_of_grade(name: str) -> str:
-    file = resources.files("micrograd.grade") / f"{name}.txt"  # may be in a zip
-    return file.read_text(encoding="utf-8")
 
 
 def why(options: argparse.Namespace) -> int:
@@ -431,18 +414,16 @@ def _run(given: list[str]) -> int:
         return int(options.command(options))
 
 
-LOOKS: dict[str, Any] = {"formatter_class": argparse.RawDescriptionHelpFormatter}
-
-
 def _parser() -> argparse.ArgumentParser:
+    looks: dict[str, Any] = {"formatter_class": argparse.RawDescriptionHelpFormatter}
     about = (__doc__ or "").split("\n\n")[1:2]
-    parser = argparse.ArgumentParser("python -m micrograd", description="".join(about), **LOOKS)
+    parser = argparse.ArgumentParser("python -m micrograd", description="".join(about), **looks)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def command(function: Callable[..., int], **texts: Any) -> Callable[..., Any]:
         about = inspect.getdoc(function) or ""
         texts |= {"help": about.partition("\n")[0], "description": about}
-        added = commands.add_parser(function.__name__, **texts, **LOOKS)
+        added = commands.add_parser(function.__name__, **texts, **looks)
         added.set_defaults(command=function)
         added.add_argument("--language", metavar="NAME", help="language of the texts, such as de")
         return added.add_argument
@@ -455,7 +436,6 @@ def _parser() -> argparse.ArgumentParser:
     drawn("--level", choices=["op", "neuron", "layer"], help="draw a box for each of these")
     drawn("--edges", help="what to write beside the arrows, for example derivatives")
     drawn("--rankdir", choices=["LR", "TB"], help="direction of the graph")
-    played("-o", "--out", default="play.html", help="file name of the page")
     played("--title", help="title of the page")
     sheet = command(exercise)
     levels = "1 sums and products; 2 a number is used twice; 3 quotients, squares and ReLUs, too; "
@@ -463,7 +443,6 @@ def _parser() -> argparse.ArgumentParser:
     sheet("--level", type=int, choices=range(1, 5), default=1, help=levels)
     sheet("--seed", type=int, default=0, help="another number gives other graphs (default: 0)")
     sheet("--tasks", type=int, default=2, help="number of graphs (default: 2)")
-    sheet("-o", "--out", default="sheet.html", help="file name of the page")
     command(texts)("file", nargs="?", help="a file of texts in your language")
     task = "Trains a small network and draws its decision boundary; see train --help"
     commands.add_parser("train", help=task)
@@ -472,25 +451,25 @@ def _parser() -> argparse.ArgumentParser:
     option = command(start, prog="micrograd start")
     option("file", help="a name that ends in .py (the skeleton) or .csv (points)")
     option("--network", action="store_true", help="for Neuron, Layer, MLP and training")
-    option = command(course, prog="micrograd course")
-    option("-o", "--out", default="course.html", help="file name of the page")
+    built = option = command(course, prog="micrograd course")
     option("--texts", metavar="FILE", help="texts of your own; see micrograd texts")
     option("--tasks", metavar="FOLDER", help="a folder with chapters of your own")
     archives = "the folder of the npm packages, as .tgz; npm fetches into it those that it lacks"
     option("--pyodide", metavar="FOLDER", help=f"{archives} (default: ~/.cache/micrograd-course)")
-    option = command(why, prog="micrograd why")
+    asked = option = command(why, prog="micrograd why")
     option("question", choices=["order", "add", "learn"], help="what to explain")
     option("file", help="a file or a notebook with your Value class, or a script that trains")
-    option("-o", "--out", default="why.html", help="file name of the page")
     option("--name", default="Value", help="name of the class (default: Value)")
-    option = command(grade, prog="micrograd grade", epilog=_text_of_grade("help"))
+    for option, name in (played, "play"), (sheet, "sheet"), (built, "course"), (asked, "why"):
+        option("-o", "--out", default=f"{name}.html", help="file name of the page")
+    about_grade = resources.files("micrograd.grade").joinpath("help.txt").read_text("utf-8")
+    option = command(grade, prog="micrograd grade", epilog=about_grade)
     what = "a Python file, a notebook (.ipynb), or a folder with one such file; or several of them"
     option("files", nargs="*", metavar="file", help=what)
     option("--network", action="store_true", help="grade Neuron, Layer, MLP and training instead")
     name = "name of the class (default: Value)"
     option("--name", default="Value", dest="class_name", metavar="NAME", help=name)
-    formats = ("json", "gradescope", "canvas")
-    option("--format", choices=formats, help="print the results in this format")
+    option("--format", choices=["json", "gradescope", "canvas"], help="how to print the results")
     option("--json", dest="format", action="store_const", const="json", help="--format json")
     option("--assignment", default="micrograd", metavar="NAME", help="title of a gradebook column")
     option("--csv", metavar="FILE", help="write the results of a class as CSV")

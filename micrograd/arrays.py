@@ -46,8 +46,8 @@ Value. Each element is a separate node: for arrays of more than a few thousand e
 from __future__ import annotations
 
 import copy
-import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from operator import add, attrgetter, mul, sub, truediv
 from typing import Any, SupportsFloat
 
 import numpy as np
@@ -57,13 +57,13 @@ from micrograd.core.arithmetic import as_number
 from micrograd.core.node import as_constant, as_value, innermost, operations, unrecorded
 from micrograd.core.origin import note
 from micrograd.core.pause import is_paused
-from micrograd.core.shapes import Numbers, flat
+from micrograd.core.shapes import Numbers
 from micrograd.engine import Value
 
 Floats = NDArray[np.float64]
 
 
-def _in_place(sign: str, operation: Callable[[Any, Any], Any]) -> Any:
+def _in_place(sign: str, operation: Any) -> Any:
     return lambda array, other: _overwrite(array, operation(array, other), f"A {sign}= ...", sign)
 
 
@@ -120,11 +120,9 @@ class Copy(np.ndarray[Any, Any]):
     def __repr__(self) -> str:
         return repr(np.asarray(self))
 
-    __iadd__: Any = np.ndarray.__add__
-    __isub__: Any = np.ndarray.__sub__
-    __imul__: Any = np.ndarray.__mul__
-    __itruediv__: Any = np.ndarray.__truediv__
-    __ipow__: Any = np.ndarray.__pow__
+    __iadd__, __isub__, __imul__, __itruediv__, __ipow__ = attrgetter(
+        "__add__", "__sub__", "__mul__", "__truediv__", "__pow__"
+    )(np.ndarray)
 
 
 class Memory(np.ndarray[Any, Any]):
@@ -149,7 +147,6 @@ class ValueArray(np.ndarray[Any, Any]):
 
     @data.setter
     def data(self, numbers: Numbers) -> None:
-        """Sets all numbers."""
         _set(self, "data", numbers)
 
     @property
@@ -159,7 +156,6 @@ class ValueArray(np.ndarray[Any, Any]):
 
     @grad.setter
     def grad(self, numbers: Numbers) -> None:
-        """Sets all gradients."""
         _set(self, "grad", numbers)
 
     @property
@@ -169,7 +165,6 @@ class ValueArray(np.ndarray[Any, Any]):
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
-        """Freezes all leaves, or undoes that."""
         for v in self.flat:
             v.requires_grad = wanted
 
@@ -179,9 +174,6 @@ class ValueArray(np.ndarray[Any, Any]):
         while isinstance(memory.base, np.ndarray):
             memory = memory.base
         old, is_own = self.view(np.ndarray)[key], isinstance(memory, Memory)
-        if isinstance(old, Value) and isinstance(given, (int, float, Value)):  # a single one
-            super().__setitem__(key, _entry(old, _checked(given), is_own))
-            return
         new = np.empty(np.shape(old), dtype=object)
         new[...] = _plain(given)
         super().__setitem__(key, _ENTRY(old, _CHECKED(new), is_own))
@@ -245,9 +237,8 @@ class ValueArray(np.ndarray[Any, Any]):
         axis = axis if dim is None else dim
         largest = np.max(self, axis=axis, keepdims=True)
         powers = np.exp(self - _SHIFT(largest).view(ValueArray))
-        shares: ValueArray = powers / np.sum(powers, axis=axis, keepdims=True)
-        shares = _remembering(shares, "softmax", (self,))
-        return shares
+        shares = powers / np.sum(powers, axis=axis, keepdims=True)
+        return _remembering(shares, "softmax", (self,))  # type: ignore[no-any-return]
 
     def sum(self, *args: Any, **options: Any) -> Any:
         """The sum of all elements, or along an axis."""
@@ -279,8 +270,7 @@ class ValueArray(np.ndarray[Any, Any]):
             return function(*map(_number, args), **kwargs)
         if function in _WRITING and isinstance(args[0], ValueArray):
             changed = np.array(args[0])
-            mask = [_number(args[1])] if function in (np.place, np.putmask) else args[1:2]
-            function(changed, *mask, *args[2:], **kwargs)
+            function(changed, *args[1:], **kwargs)
             args[0][...] = changed
             return None
         if function in (np.where, np.compress, np.extract):
@@ -292,11 +282,9 @@ class ValueArray(np.ndarray[Any, Any]):
         operands = (x for arg in args for x in (arg if isinstance(arg, (list, tuple)) else [arg]))
         return _remembering(result, function.__name__, tuple(operands))
 
-    __iadd__: Any = _in_place("+", operator.add)
-    __isub__: Any = _in_place("-", operator.sub)
-    __imul__: Any = _in_place("*", operator.mul)
-    __itruediv__: Any = _in_place("/", operator.truediv)
-    __ipow__: Any = _in_place("**", operator.pow)
+    __iadd__, __isub__, __imul__, __itruediv__, __ipow__ = map(
+        _in_place, ("+", "-", "*", "/", "**"), (add, sub, mul, truediv, pow)
+    )
 
 
 def apply_ufunc(ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
@@ -342,14 +330,6 @@ def values(array: Numbers, label: str = "") -> ValueArray:
     result: ValueArray = memory.view(ValueArray)
     result.label = label
     return result
-
-
-def array_of(elements: Iterable[object], *shape: int) -> ValueArray:
-    """An array of these Values, or of those in these rows, in the given shape; by default a row."""
-    entries = flat(list(elements))
-    array = np.empty(len(entries), dtype=object)
-    array[:] = entries
-    return array.reshape(shape or -1).view(ValueArray)
 
 
 def data_of(array: Numbers) -> Floats:
@@ -415,10 +395,6 @@ def _constant(x: Any) -> Any:
     return x if isinstance(x, Value) or number is NotImplemented else as_constant(number)
 
 
-def _copied(v: Any) -> Any:
-    return copy.copy(v) if isinstance(v, Value) and v.is_leaf and not v.is_constant else v
-
-
 def _with_class(result: Any) -> Any:
     # An array of Values becomes a ValueArray or, if it has no axes, a Value; others do not change.
     if isinstance(result, np.ndarray) and result.dtype == object:
@@ -455,7 +431,7 @@ def _halved(larger: Any, x: Any, axis: Any) -> Any:
 
 
 _CHECKED, _ENTRY = np.frompyfunc(_checked, 1, 1), np.frompyfunc(_entry, 3, 1)
-_COPY = np.frompyfunc(_copied, 1, 1)
+_COPY = np.frompyfunc(lambda v: v if getattr(v, "_prev", ()) else copy.copy(v), 1, 1)
 _CONSTANT = np.frompyfunc(_constant, 1, 1)
 _SHIFT = np.frompyfunc(lambda v: as_constant(v.detach().data), 1, 1)
 _VALUE = np.frompyfunc(as_value, 1, 1)

@@ -31,10 +31,11 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from numbers import Rational
 from typing import Any, SupportsFloat
@@ -93,15 +94,14 @@ def replayed(
     that is set with = is read as if it were added. The node may be of another engine: `run` runs
     its `_backward`, and `grad_of` tells the name of the attribute with the gradient, '' for none.
     """
-    names = [(v, name) for v in (node, *operands) if (name := grad_of(v))]
-    before = [(v, name, getattr(v, name)) for v, name in names]
+    before = [(v, name, getattr(v, name)) for v in (node, *operands) if (name := grad_of(v))]
     notes: list[tuple[Any, Number]] = []
     try:
-        for v, name in names[1:]:
+        for v, name, _ in before[1:]:
             setattr(v, name, ledger(v, notes))
-        setattr(node, names[0][1], upstream)
+        setattr(node, before[0][1], upstream)
         run()
-        written = {id(v): (v, getattr(v, name)) for v, name in names[1:]}
+        written = {id(v): (v, getattr(v, name)) for v, name, _ in before[1:]}
         return notes + [pair for pair in written.values() if not isinstance(pair[1], Ledger)]
     finally:
         for v, name, grad in reversed(before):
@@ -120,29 +120,27 @@ def local_derivatives(node: Value) -> tuple[Number, ...]:
 
 
 def contributions(node: Value, upstream: Number) -> tuple[Number, ...]:
-    """What a node adds to the gradients of its operands: local derivative * upstream, per edge.
+    """What a node adds to the gradients of its operands: local derivative * upstream, per edge."""
+    run = partial(node._chain_rule, upstream, *node._prev)
+    try:
+        notes = replayed(node, node._prev, upstream, run, ledger=_Reflected)
+    except (ArithmeticError, ValueError) as error:
+        raise explained(error, node._op, node._prev, "in the derivatives of ") from error
+    return tuple(per_edge(notes, node._prev))
+
+
+def per_edge(notes: list[tuple[Any, Number]], operands: Sequence[Any]) -> list[Number]:
+    """The contributions that `replayed` found, one for each edge from an operand.
 
     If an operand occurs twice and the closure adds both contributions at once, the first edge gets
     their sum, and the other gets 0.
     """
-
-    def run() -> None:
-        node._chain_rule(upstream, *node._prev)
-
-    try:
-        notes = replayed(node, node._prev, upstream, run, ledger=_Reflected)
-    except (ArithmeticError, ValueError) as error:
-        raise explained(error, node._op, node._prev, "derivatives") from error
-    share = {}
-    for v in node._prev:
-        entries = tuple(contribution for operand, contribution in notes if operand is v)
-        share[v] = shares(entries, node._prev.count(v))
-    return tuple(next(share[v]) for v in node._prev)
-
-
-def shares(entries: tuple[Number, ...], edges: int) -> Iterator[Number]:
-    """The contribution of each edge from an operand: one each, or their sum and zeros."""
-    return iter(entries if len(entries) == edges else (sum(entries), *[0] * (edges - 1)))
+    places, left = [*map(id, operands)], {}
+    for place in places:
+        found = [contribution for operand, contribution in notes if id(operand) == place]
+        edges = places.count(place)
+        left[place] = iter(found if len(found) == edges else [sum(found), *[0] * (edges - 1)])
+    return [next(left[place]) for place in places]
 
 
 class _Tape:
@@ -244,15 +242,12 @@ def jacobian(
     if callable(outputs):
         inputs, known, outputs = _called(outputs, inputs)
     given = flat(outputs)
-    if known is None and given and not any(isinstance(v, Value) for v in given):
-        got = f"jacobian expects Values as outputs, got numbers such as {given[0]}"
-        fix = (
-            "derivatives of derivatives take functions: jacobian(lambda x: jacobian(f, [x]), [2.0])"
-        )
-        raise TypeError(f"{got}: {fix}")
+    is_graph = known is not None or not given or any(isinstance(v, Value) for v in given)
+    fix = "for derivatives of derivatives, use jacobian(lambda x: jacobian(f, [x]), [2.0])"
+    _expect(is_graph, "jacobian", "Values as outputs", outputs, fix)
     nodes, results = flat(inputs), [_output(v) for v in given]
-    if not all(isinstance(v, Value) for v in nodes):
-        raise TypeError("jacobian expects nodes of the graph as inputs, or a function and numbers")
+    are_nodes = all(isinstance(v, Value) for v in nodes)
+    _expect(are_nodes, "jacobian", "nodes of the graph as inputs", inputs, "or pass a function")
     tape = _Tape(*results)
     if mode == "reverse":
         adjoints = [tape.adjoints({output: 1}) for output in results]
@@ -278,7 +273,6 @@ def derivative(f: Callable[[Value], SupportsFloat], x: Number, order: int = 1) -
     """
     if order < 1:
         raise ValueError(f"derivative expects order >= 1, got {order}")
-    _expect(callable(f), "derivative", "a function", f, OF_GRAPH)
     return gradient(f if order == 1 else lambda v: derivative(f, v, order - 1), [x])[0]
 
 
@@ -288,7 +282,8 @@ def gradient(f: Callable[..., SupportsFloat], xs: Iterable[Number]) -> list[Numb
     >>> gradient(lambda x, y: x * y, [3.0, 5.0])
     [5.0, 3.0]
     """
-    _expect(callable(f), "gradient", "a function", f, OF_GRAPH)
+    fix = "for a graph, call y.backward() and read x.grad, or use vjp(y)[x] or jacobian([y], [x])"
+    _expect(callable(f), "gradient", "a function", f, fix)
     fix = "use gradient(f, [x]), or derivative(f, x)"
     _expect(isinstance(xs, Iterable), "gradient", "a list of numbers", xs, fix)
     return jacobian(lambda *leaves: [_output(f(*leaves))], xs)[0]
@@ -303,7 +298,6 @@ def hessian(f: Callable[..., SupportsFloat], xs: Iterable[Number]) -> list[list[
     Where it depends on the order of x and y, as of x**y at x = 0, y = 1, the matrix is not
     symmetric: row i is the gradient of d f / dx_i.
     """
-    _expect(callable(f), "hessian", "a function", f, OF_GRAPH)
     return jacobian(lambda *leaves: gradient(f, leaves), xs)
 
 
@@ -325,9 +319,6 @@ def _called(f: Callable[..., Any], xs: Iterable[Number]) -> tuple[list[Value], l
         running.reset(outer)
         if outer_made is not None:
             outer_made += made
-
-
-OF_GRAPH = "for a graph, call y.backward() and read x.grad, or use vjp(y)[x] or jacobian([y], [x])"
 
 
 def _expect(is_met: bool, user: str, expected: str, got: object, fix: str) -> None:
@@ -580,9 +571,8 @@ def sum_over_paths(
       a -> c:  -3 = -3
     """
     tape = _Tape(output)
-    # IPython calls the last results _, __, ...
-    known = (k for k, v in (names or {}).items() if isinstance(v, Value) and k[0] != "_")
-    named = {names[k]: k for k in reversed(list(known))} if names else {}
+    given = reversed([*(names or {}).items()])  # IPython calls the last results _, __, ...
+    named = {v: k for k, v in given if isinstance(v, Value) and k[0] != "_"}
     numbered = {leaf: "leaf"} | {v: f"v{i}" for i, (v, _) in enumerate(tape.nodes)}
     name = {v: v.label or named.get(v, number) for v, number in numbered.items()}
     counts: dict[Value, int] = {}  # the number of paths from the leaf to each node

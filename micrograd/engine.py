@@ -315,7 +315,7 @@ class Value(Node):
                     node.grad = 0  # all contributions have arrived: drop them
         except FAILURES as error:
             # A variable for the new error would be a reference cycle through its traceback.
-            raise explained(error, node._op, node._prev, "backward pass")  # noqa: B904
+            raise explained(error, node._op, node._prev, "in the backward pass of ")  # noqa: B904
         for watcher in watchers:
             watcher.end(order)
 

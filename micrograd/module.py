@@ -1,13 +1,7 @@
-"""`Module`, the base class of models: its parameters, their names, saving and loading.
-
-`PerExample` is the base class of the modules in `nn.py`: they compute the outputs of one example,
-and a batch is one example after another.
-"""
+"""`Module`, the base class of models, and `PerExample`, that of the modules in `nn.py`."""
 
 from __future__ import annotations
 
-import itertools
-import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, SupportsFloat, TypeVar, overload
@@ -22,7 +16,6 @@ if TYPE_CHECKING:
     from micrograd.arrays import ValueArray
 
 Out = TypeVar("Out")  # what a module returns for one example
-_edits = itertools.count(1)
 
 
 class Module:
@@ -47,17 +40,17 @@ class Module:
     {'slope': 2.0, 'bias': 1.0}
     """
 
-    edits = 0  # changes whenever an attribute of any module is set; compiled functions check it
+    edits: object = None  # another one after each change of a module; compiled functions check it
     _trains: tuple[str, ...] = ()  # attributes that are trained, even if they hold no Parameter
 
     def __setattr__(self, name: str, value: object) -> None:
         if not _filled(name, vars(self).get(name), value):
             object.__setattr__(self, name, value)
-        Module.edits = next(_edits)  # a new number each time, even with several threads
+        Module.edits = object()
 
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)
-        Module.edits = next(_edits)
+        Module.edits = object()
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         """The outputs that `forward` returns."""
@@ -81,8 +74,7 @@ class Module:
             if id(module) not in seen:
                 seen.add(id(module))
                 yield name, module
-                below = _found(Module, vars(module), f"{name}." if name else "", attributes=True)
-                waiting += reversed(list(below))
+                waiting += [(path, m) for _, path, m in _found(Module, module, name)][::-1]
 
     def named_parameters(self) -> Iterator[tuple[str, Value]]:
         """A pair (name, parameter) for every parameter; the name is what follows `model.` in code.
@@ -94,28 +86,23 @@ class Module:
         >>> [name for name, p in Layer(1, 2).named_parameters()]
         ['neurons[0].w[0]', 'neurons[0].b', 'neurons[1].w[0]', 'neurons[1].b']
         """
-        return ((name, p) for name, p in self._named_leaves() if p.requires_grad)
+        return ((name, p) for p, name in self._named_leaves().items() if p.requires_grad)
 
-    def _named_leaves(self) -> Iterator[tuple[str, Value]]:
-        # The parameters, and those that are frozen.
-        seen: set[Value] = set()
+    def _named_leaves(self) -> dict[Value, str]:
+        # The names of the parameters, and of those that are frozen.
+        names: dict[Value, str] = {}
         for prefix, module in self.named_modules():
-            start = f"{prefix}." if prefix else ""
-            found = _found(Value, vars(module), start, attributes=True)
-            leaves = [(name, v) for name, v in found if _is_trainable(v)]
-            declares = any(v.is_declared for _, v in leaves)
-            for name, v in leaves:
-                attribute = re.split(r"\W", name[len(start) :])[0] if declares else ""
+            leaves = [x for x in _found(Value, module, prefix) if _is_trainable(x[2])]
+            declares = any(v.is_declared for _, _, v in leaves)
+            for attribute, name, v in leaves:
                 if not declares or v.is_declared or attribute in module._trains:
-                    if v not in seen:
-                        seen.add(v)
-                        yield name, v
+                    names.setdefault(v, name)
                 elif v.requires_grad:
-                    reason = (
-                        f"{type(module).__name__}.{attribute} is not trained: it is no Parameter"
-                    )
+                    what = f"{type(module).__name__}.{attribute} is not trained"
+                    why = "it is no Parameter, but others are"
                     fix = "make it nn.Parameter(...), or set its requires_grad to False"
-                    warnings.warn(f"{reason}, but others are; {fix}", stacklevel=2)
+                    warnings.warn(f"{what}: {why}; {fix}", stacklevel=3)
+        return names
 
     def parameters(self) -> list[Value]:
         """All parameters, in the order of the attributes."""
@@ -124,12 +111,11 @@ class Module:
     @property
     def requires_grad(self) -> bool:
         """Whether no parameter is frozen; False freezes all of them, True undoes that."""
-        return all(p.requires_grad for _, p in self._named_leaves())
+        return all(p.requires_grad for p in self._named_leaves())
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
-        """Freezes all parameters, or undoes that."""
-        for _, p in self._named_leaves():
+        for p in self._named_leaves():
             p.requires_grad = wanted
 
     def zero_grad(self) -> None:
@@ -139,11 +125,11 @@ class Module:
 
     def state_dict(self) -> dict[str, Number]:
         """A dict of the data of all parameters by name, frozen ones too, for saving a model."""
-        return {name: p.data for name, p in self._named_leaves()}
+        return {name: p.data for p, name in self._named_leaves().items()}
 
     def load_state_dict(self, state: Mapping[str, SupportsFloat]) -> None:
         """Sets the data of all parameters from a `state_dict()`; on an error, none is changed."""
-        parameters = dict(self._named_leaves())
+        parameters = {name: p for p, name in self._named_leaves().items()}
         if state.keys() != parameters.keys():
             missing = [name for name in parameters if name not in state][:3]
             unknown = [name for name in state if name not in parameters][:3]
@@ -175,28 +161,29 @@ class PerExample(Module, Generic[Out]):
         """The outputs of `forward`, for one example or for each row of a batch."""
         if more:
             raise TypeError("expected one list of inputs: write model([x1, x2])")
-        axes = len(shape_of(x))
+        axes = len(shape := shape_of(x))
         if axes > 2:
             raise ValueError(f"expected one example or a batch (n, n_in), got {axes} axes")
         if axes == 2 or self.gives_array:
-            from micrograd.arrays import array_of  # imports NumPy, which a Neuron does not need
+            from micrograd.arrays import values  # imports NumPy, which a Neuron does not need
         if axes == 2:
             rows = [self(row) for row in inputs_of(x)]
             if not rows and not self.n_out:
-                raise ValueError(
-                    f"expected at least one example, got inputs of shape {shape_of(x)}"
-                )
-            return array_of(rows, len(rows), *([self.n_out] if self.n_out else shape_of(rows[0])))
+                raise ValueError(f"expected at least one example, got inputs of shape {shape}")
+            return values(rows).reshape(-1, self.n_out) if self.n_out else values(rows)
         # Each number is converted once, so that all neurons share one Value for it.
-        given = inputs_of(x)
-        values = [xi if isinstance(xi, Value) else as_value(xi) for xi in given]
-        for i, (value, xi) in enumerate(zip(values, given, strict=True)):
+        inputs = [*map(as_value, given := inputs_of(x))]
+        for i, (value, xi) in enumerate(zip(inputs, given, strict=True)):
             if value is not xi:
                 note(value, "numbers", (x, i))
-        out = self.forward(values)
-        if out is not values:
-            _note(out, self, values)
-        return array_of(out) if self.gives_array and isinstance(out, list) else out
+        out = self.forward(inputs)
+        made_by = (self, *inputs)  # a note for drawings, which group nodes by it
+        results = out if isinstance(out, list) else [out]
+        for v in results if out is not inputs else ():
+            # In an MLP the layers have left it. Under no_grad() a result keeps no inputs alive.
+            if isinstance(v, Value) and v._prev and not origin(v, "module"):
+                note(v, "module", made_by)
+        return values(out) if self.gives_array and isinstance(out, list) else out
 
 
 def inputs_of(x: object) -> Any:
@@ -207,37 +194,23 @@ def inputs_of(x: object) -> Any:
     return tuple(x) if isinstance(x, Iterable) else (x,)
 
 
-def _note(out: object, module: Module, x: list[Value]) -> None:
-    # Notes on each result which module made it from which inputs; drawings group nodes by this. In
-    # an MLP the layers have done so already. The results of a call share one tuple.
-    results: list[Any] = out if isinstance(out, list) else [out]
-    first = results[0] if results else None
-    # under no_grad() a result must not keep its inputs alive
-    if isinstance(first, Value) and first._prev and not origin(first, "module"):
-        made_by = (module, *x)
-        for result in results:
-            note(result, "module", made_by)
+def _found(kind: type, module: Module, name: str) -> Iterator[tuple[str, str, Any]]:
+    # What is of this kind in the attributes of a module with this name: attribute, name, thing.
+    for attribute, value in vars(module).items():
+        for path, thing in _entries(value, f"{name}.{attribute}" if name else attribute):
+            if isinstance(thing, kind):
+                yield attribute, path, thing
 
 
-def _found(kind: Any, thing: Any, name: str, attributes: bool = False) -> Iterator[tuple[str, Any]]:
-    # What is of this kind among the attributes, or in a list, dict or array, with its name.
-    if isinstance(thing, dict):
-        entries = {f"{name}{k}" if attributes else f"{name}[{k!r}]": v for k, v in thing.items()}
-    elif isinstance(thing, (list, tuple)):
-        entries = {f"{name}[{i}]": entry for i, entry in enumerate(thing)}
+def _entries(thing: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    # What is in a list, dict or array of Values, also in those in it, with the name of each entry.
+    if str(getattr(thing, "dtype", "")) == "object":  # an array of Values, perhaps without axes
+        thing = thing.tolist()
+    if isinstance(thing, (dict, list, tuple)):
+        for key, entry in thing.items() if isinstance(thing, dict) else enumerate(thing):
+            yield from _entries(entry, f"{name}[{key!r}]")
     else:
-        return
-    for place, entry in entries.items():
-        if _is_of_objects(entry):  # an array of Values, perhaps without axes
-            entry = entry.tolist()
-        if isinstance(entry, kind):
-            yield place, entry
-        elif not isinstance(entry, Module):  # named_modules() visits Modules
-            yield from _found(kind, entry, place)
-
-
-def _is_of_objects(thing: Any) -> bool:
-    return str(getattr(thing, "dtype", "")) == "object"
+        yield name, thing
 
 
 def _is_trainable(v: Any) -> bool:
@@ -246,16 +219,10 @@ def _is_trainable(v: Any) -> bool:
 
 def _filled(name: str, old: object, given: object) -> bool:
     # Sets the data of leaves to numbers; False if these are not leaves, or those are not numbers.
-    first = old
-    for _ in range(3):  # a quick look, before all elements are listed
-        first = first[0] if isinstance(first, (list, tuple)) and first else first
-    if not (_is_trainable(first) or _is_of_objects(first)):
+    if isinstance(old, dict) or not all(_is_trainable(v) for _, v in _entries(old)):
         return False
-    leaves = flat(old)
-    if not leaves or not all(map(_is_trainable, leaves)):
-        return False
-    numbers = [_number(x) for x in flat(given)]
-    if not numbers or NotImplemented in numbers:
+    leaves, numbers = [v for _, v in _entries(old)], [_number(x) for x in flat(given)]
+    if not leaves or not numbers or NotImplemented in numbers:
         return False
     if shape_of(old) != shape_of(given):
         raise ValueError(f"{name} expects numbers of shape {shape_of(old)}, got {shape_of(given)}")

@@ -21,10 +21,11 @@ Symbols: p parameter, g gradient, v velocity, m running mean of g, s running mea
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from numbers import Real
-from operator import attrgetter, is_
+from operator import attrgetter
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 from micrograd.core.arithmetic import Number, as_number
@@ -69,35 +70,25 @@ class Optimizer:
     (Value(data=3.0, grad=0),)
     """
 
-    # What each setting must be below; all are at least 0.
+    # What each setting must be below; all are at least 0, which is checked when one is set.
     _settings: ClassVar = {"lr": math.inf, "weight_decay": math.inf}
 
     def __init__(self, parameters: Given, lr: float, weight_decay: float = 0) -> None:
-        rules = type(self).rule, type(self).decayed
-        are_ours = all(rule.__module__ == __name__ for rule in rules)
+        are_ours = type(self).rule.__module__ == type(self).decayed.__module__ == __name__
         self._parameters = Parameters(parameters, type(self).__name__, at_once=are_ours)
         self.parameters: tuple[Parameter, ...] = self._parameters.all
         self.lr = lr
         self.weight_decay = weight_decay
         self.steps = 0
         self._read = attrgetter(*self._settings)
-        self._valid: tuple[Any, ...] = (object(),)  # no setting has been checked yet
-        self._checked()
 
-    def _checked(self) -> tuple[Any, ...]:
-        # The settings, lr first. They may be changed between steps, so each step checks new ones.
-        if not all(map(is_, self._read(self), self._valid)):
-            self._check()
-            self._valid = self._read(self)
-        return self._valid
-
-    def _check(self) -> None:
-        for name, below in self._settings.items():
-            setattr(self, name, _in_range(name, getattr(self, name), below))
+    def __setattr__(self, name: str, given: Any) -> None:
+        if name in self._settings:
+            given = _in_range(name, given, self._settings[name])
+        object.__setattr__(self, name, given)
 
     def step(self) -> None:
-        """Updates every parameter once, or none if a gradient or a setting is invalid."""
-        self._checked()
+        """Updates every parameter once, or none if a gradient is invalid."""
         with self._parameters.held():
             self._parameters.find_row()
             self._parameters.check_gradients()
@@ -115,8 +106,7 @@ class Optimizer:
         """Resets all gradients to 0; otherwise the next backward pass would add to them."""
         with self._parameters.held():
             self._parameters.find_row()
-            parameters = self._parameters
-            for p in parameters.all if parameters.row is None else [parameters.row]:
+            for p in self.parameters if (row := self._parameters.row) is None else [row]:
                 p.grad = 0
 
     def at_step(self, step: Number) -> tuple[Number, ...]:
@@ -168,10 +158,7 @@ class SGD(Optimizer):
         self.momentum = momentum
         self.nesterov = nesterov
         super().__init__(parameters, lr, weight_decay)
-
-    def _check(self) -> None:
-        super()._check()
-        if self.nesterov and self.momentum == 0:
+        if nesterov and momentum == 0:
             raise ValueError("nesterov needs momentum > 0, got momentum=0")
 
     def rule(self, p: Number, g: Number, state: Mapping[str, Number], lr: Number) -> Updated:
@@ -225,17 +212,9 @@ class Adam(Optimizer):
         beta1, beta2 = self.betas
         return self.lr, 1 - beta1**step, 1 - beta2**step
 
-    def rule(
-        self,
-        p: Number,
-        g: Number,
-        state: Mapping[str, Number],
-        lr: Number,
-        part1: Number,
-        part2: Number,
-    ) -> Updated:
+    def rule(self, p: Number, g: Number, state: Mapping[str, Number], *numbers: Number) -> Updated:
         """One step against the mean gradient, in units of its root mean square."""
-        beta1, beta2 = self.betas
+        (beta1, beta2), (lr, part1, part2) = self.betas, numbers
         m = beta1 * state["m"] + (1 - beta1) * g
         s = beta2 * state["s"] + (1 - beta2) * g * g
         divisor = (s / part2) ** 0.5 + self.eps
@@ -339,13 +318,6 @@ def _in_range(name: str, given: Any, below: float = math.inf) -> Any:
 # ---- parameters one by one, or together as one row
 
 
-class State(dict[str, Number]):
-    """The numbers kept from step to step, by name, each at first 0.0."""
-
-    def __missing__(self, name: str) -> float:
-        return 0.0
-
-
 class Parameters:
     """The parameters of an optimizer, and the numbers that the optimizer keeps for each of them.
 
@@ -405,9 +377,9 @@ class Parameters:
             self._states[name] = self._arranged([0.0] * len(self.all))
         return self._states[name]
 
-    def state_of(self, i: Any) -> State:
-        """What is kept of one parameter, or of the row."""
-        return State([(name, numbers[i]) for name, numbers in self._states.items()])
+    def state_of(self, i: Any) -> dict[str, Number]:
+        """What is kept of one parameter, or of the row, by name; each is at first 0.0."""
+        return defaultdict(float, {name: numbers[i] for name, numbers in self._states.items()})
 
     def quietly(self) -> AbstractContextManager[object]:
         """A context in which arithmetic on the row overflows without a warning, as with floats."""

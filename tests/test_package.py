@@ -197,10 +197,11 @@ def test_the_site_leaves_out_the_modules_that_need_more_than_the_package():
 
 def public_names(path):
     """Functions and classes of a file, and the methods of the classes, that do not begin with _."""
+    unseen = re.compile(r"overload|\w+\.setter")  # help() shows the getter
 
     def named(body, kinds):
         some = (node for node in body if isinstance(node, kinds) and not node.name.startswith("_"))
-        return [x for x in some if "overload" not in map(ast.unparse, x.decorator_list)]
+        return [x for x in some if not any(unseen.match(ast.unparse(d)) for d in x.decorator_list)]
 
     for node in named(tree_of(path).body, (ast.FunctionDef, ast.ClassDef)):
         yield node, node.name

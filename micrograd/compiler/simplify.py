@@ -143,16 +143,11 @@ class Simplified(Recording):
     """
 
     def __init__(self) -> None:
-        super().__init__()
-        self._recorded = Instructions()
+        self.instructions: Instructions = Instructions()
+        self._recorded = self.instructions
         self._places: dict[str, dict[Any, int]] = defaultdict(dict)  # keys: op, then operands
         # Apart from x + x and `where`, only operations on one of these places can be simplified.
         self._notable: set[int] = set()  # constants, conditions
-
-    @property
-    def instructions(self) -> Instructions:
-        """The instructions recorded so far."""
-        return self._recorded
 
     def input(self, number: Number) -> Traced:
         """Records a number that changes from run to run and differs from lane to lane."""

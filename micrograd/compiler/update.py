@@ -208,7 +208,7 @@ class Training:
 
 def _kept(optimizer: Any) -> tuple[Any, ...]:
     # What must stay the same: the row, the settings, of which lr is the first, and the methods.
-    return optimizer._parameters.row, optimizer._checked()[1:], METHODS(optimizer)
+    return optimizer._parameters.row, optimizer._read(optimizer)[1:], METHODS(optimizer)
 
 
 def training_of(program: Program, optimizer: Any) -> Training | None:

@@ -11,8 +11,7 @@ from micrograd.core.pause import watchers
 FAILURES = ArithmeticError, ValueError, TypeError, RecursionError  # what operations may raise
 
 advice = {  # why an operation fails, and how to fix it; engine.py adds more entries
-    "** ZeroDivisionError": "0 cannot have a negative exponent; keep the base away from 0, for "
-    "example by adding 1e-8",
+    "** ZeroDivisionError": "0 cannot have a negative exponent; keep the base above 0: add 1e-8",
     "** OverflowError": "the power exceeds the largest float, 1.8e308; in training, try a tenth of "
     "the learning rate, else a base closer to 1",
     "** ValueError": "a fractional exponent, or a derivative with respect to the exponent, needs a "
@@ -27,7 +26,8 @@ def misuse(node: Any) -> TypeError | None:
     double the cost of creating a node.
     """
     name = repr(node.label) if node.label else "a Value"
-    for attribute, fix in ("data", "use float()"), ("grad", "reset it to 0"):
+    of_data = "use float(), or values(...) for an array"
+    for attribute, fix in ("data", of_data), ("grad", "reset it to 0"):
         x = getattr(node, attribute)
         if as_number(x) is NotImplemented:
             got = f"got {type(x).__name__} {x!r:.40}"
@@ -43,7 +43,7 @@ def misuse(node: Any) -> TypeError | None:
     return None
 
 
-def explained(error: Exception, op: str, operands: Sequence[Any], when: str = "") -> Exception:
+def explained(error: Exception, op: str, operands: Sequence[Any], place: str = "") -> Exception:
     """An error of the same kind, whose message names the operation, its operands and the fix."""
     if reason := next(filter(None, map(misuse, operands)), None):
         return reason
@@ -51,23 +51,18 @@ def explained(error: Exception, op: str, operands: Sequence[Any], when: str = ""
         return error
     kinds = (ZeroDivisionError, OverflowError, ArithmeticError, ValueError)
     kind: type[Exception] = next(k for k in kinds if isinstance(error, k))
-    symbol, formula = _symbol(op), described(op, operands)
-    why = advice.get(f"{symbol} {kind.__name__}") or advice.get(op) or error
+    # the name of a power, such as `**0.5`, includes the exponent
+    why = advice.get(f"{op[:2]} {kind.__name__}") or advice.get(op) or error
     for watcher in watchers:
         watcher.failed(op, operands)
-    place = f"in the {when} of " if when else ""
-    return kind(f"{place}{formula}: {why}")
-
-
-def _symbol(op: str) -> str:
-    return "**" if op.startswith("**") else op  # the name `**0.5` includes the exponent
+    return kind(f"{place}{described(op, operands)}: {why}")
 
 
 def described(
     op: str, operands: Sequence[Any], text: str = "{formula} with {operands}", joint: str = " and "
 ) -> str:
     """An operation and its operands, such as `x / y with x = 3.0 and y = 0.0 ('n')`."""
-    names, symbol = "xyzuvw"[: len(operands)], _symbol(op)
+    names, symbol = "xyzuvw"[: len(operands)], "**" if op[:2] == "**" else op
     formula = f"x {symbol} {op.removeprefix(symbol) or names[-1:]}"
     if op.isidentifier():
         formula = f"{op}({', '.join(names)})"

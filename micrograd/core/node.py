@@ -2,16 +2,14 @@
 
 The functions in class Value return the result's data and its `_backward`. `operation` turns each of
 them into a method: plain numbers become constant leaves, errors explain the fix, and the result
-remembers its operands. `Node` has what a Value can do apart from calculus: how it is compared,
-converted, copied and printed.
+remembers its operands. `Node` is how a Value is compared, converted, copied and printed.
 """
 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import wraps
-from itertools import count
 from operator import ge, gt, is_, le, lt
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, SupportsFloat, TypeVar, overload
@@ -19,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, SupportsFloat, TypeVa
 from micrograd.core.arithmetic import Number, as_number
 from micrograd.core.errors import FAILURES, advice, explained, misuse
 from micrograd.core.pause import is_paused, open_blocks, running
+from micrograd.core.shapes import plain
 
 Output = tuple[Number, Any]  # the data of a result, and its _backward
 N = TypeVar("N", bound="Node")
@@ -26,7 +25,6 @@ N = TypeVar("N", bound="Node")
 operations: dict[str, Callable[..., Any]] = {}  # the key is the `_op` of the results
 _new = object.__new__
 Value: Any = None  # the class in engine.py, which sets it; results of its subclasses are of it, too
-_freezes = count(1)
 _known_kinds: set[type] = set()  # types of results that are known to be numbers
 
 # ---- 1. Recording
@@ -56,10 +54,8 @@ def operation(op: str, fix: str = "") -> _Decorator:
         shared = FunctionType(code, compute.__globals__) if code and not code.co_freevars else None
 
         def binary(a: Node, b: Any) -> Any:  # does what `record` does, without the cost of a call
-            if not isinstance(b, Node):
-                b = as_operand(b, a, op)
-                if b is NotImplemented:
-                    return b
+            if not isinstance(b, Node) and (b := as_operand(b, a, op)) is NotImplemented:
+                return b
             try:
                 data, closure = compute(a, b)
             except FAILURES as error:
@@ -94,29 +90,25 @@ def _checked(node: N, compute: Callable[..., Output]) -> N:
     # Checks a result whose data is not a float, and forgets what was computed under no_grad().
     data, operands = node.data, node._prev
     if type(data) is not float and type(data) not in _known_kinds:
-        node.data = data if type(data) is Value else as_number(data)
-        suspects = [a for a in operands if node.data is not data or not a._prev]
+        number = data if type(data) is Value else as_number(data)
+        suspects = [*(a for a in operands if number is not data or not a._prev), node]
         if error := next(filter(None, map(misuse, suspects)), None):
             raise error
-        if node.data is NotImplemented:
-            raise TypeError(f"{node._op} gave {type(data).__name__} {data!r:.40}: not a number")
-        if node.data is not data and any(as_number(a.data) is not a.data for a in operands):
+        node.data = number
+        if number is not data and any(as_number(a.data) is not a.data for a in operands):
             for a in operands:  # a NumPy number or an int was assigned: convert it
                 a.data = as_number(a.data)
             return record(node._op, compute, *operands)  # type: ignore[no-any-return]
-        if not isinstance(data, Node):
-            _known_kinds.add(type(node.data))
-        elif not all(map(is_, operands, of_one_level := _raised(operands))):
-            return record(node._op, compute, *of_one_level)  # type: ignore[no-any-return]
+        if isinstance(data, Node):  # the operands must be of one level; numbers have no gradient
+            level = max(map(level_of, operands))
+            equals = [a if a._chain_rule is constant else raised(a, level) for a in operands]
+            if not all(map(is_, operands, equals)):
+                return record(node._op, compute, *equals)  # type: ignore[no-any-return]
+        else:
+            _known_kinds.add(type(number))
     if open_blocks and is_paused():  # some block is open: is it one of ours?
         node._op, node._prev, node._chain_rule = "", (), unrecorded
     return node
-
-
-def _raised(operands: Sequence[N]) -> list[N]:
-    # The operands, brought to the same level: see `level_of`. A plain number has no gradient.
-    level = max(map(level_of, operands))
-    return [a if a._chain_rule is constant else raised(a, level) for a in operands]
 
 
 def raised(x: Number, level: int) -> Any:
@@ -153,12 +145,7 @@ def as_constant(number: Number) -> Any:
 
 def as_value(x: Any) -> Any:
     """The Value x, also one in an array without axes; a number becomes a leaf."""
-    x = x if isinstance(x, Node) else _element(x)
-    return x if isinstance(x, Node) else Value(x)
-
-
-def _element(x: Any) -> Any:
-    return x.item() if getattr(x, "shape", None) == () and hasattr(x, "item") else x
+    return x if isinstance(x, Node) or isinstance(x := plain(x), Node) else Value(x)
 
 
 def as_operand(x: Number, beside: Node, op: str = "") -> Any:
@@ -166,19 +153,15 @@ def as_operand(x: Number, beside: Node, op: str = "") -> Any:
 
     If this is NotImplemented, Python asks the other operand, such as a NumPy array.
     """
-    if isinstance(x, Node):
-        return x
-    if beside.data is beside:
-        raise misuse(beside) or RecursionError
     if type(x) is not float:
-        if isinstance(element := _element(x), Node):
-            return element
+        if isinstance(x := plain(x), Node):
+            return x
+        if beside.data is beside:
+            raise misuse(beside) or RecursionError
         x = as_number(x, like=innermost(beside.data))
-    if x is NotImplemented:
-        if op.isidentifier():
-            raise TypeError(f"{op} expects a Value or a number as its second operand")
-        return x
-    return as_constant(x)
+    if x is NotImplemented and op.isidentifier():
+        raise TypeError(f"{op} expects a Value or a number as its second operand")
+    return x if x is NotImplemented else as_constant(x)
 
 
 def reflected(forward: Callable[[Any, Any], Any]) -> Callable[[N, SupportsFloat], N]:
@@ -249,25 +232,19 @@ class Node:
         erf = expm1 = log1p = softplus = _of_one
         arctan2 = atan2 = logaddexp = _of_two
     is_declared = False  # as a parameter; then other leaves of its module are not trained
-    freezes = 0  # changes whenever requires_grad of a leaf is set; compiled functions check it
+    freezes: object = None  # another one after each freezing; compiled functions check it
 
     def __init_subclass__(cls) -> None:
         global Value
         Value = Value or cls  # class Value is the first
 
     def check_arguments(self, data: object, operands: object) -> None:
-        """Raises a TypeError if what the constructor got is not a number, or are not Values.
-
-        It also tells the derivative whose function runs, if any, that this Value was made there.
-        """
-        if (new := running.get()[1]) is not None:
-            new.append(self)
+        """Raises a TypeError if what the constructor got is not a number, or are not Values."""
+        if (made := running.get()[1]) is not None:
+            made.append(self)  # by the function whose derivative is being computed
         if self.data is NotImplemented:
-            fix = "use float(), or values(...) for an array"
-            if isinstance(_element(data), Node):
-                fix = "it holds a Value already: use its .item()"
-            got = f"{type(data).__name__} {data!r:.40}: {fix}"
-            raise TypeError(f"a Value holds one real number, got {got}")
+            self.data = data
+            raise misuse(self) or TypeError
         if not all(isinstance(operand, Node) for operand in self._prev):
             fix = f"use label={operands!r}" if isinstance(operands, str) else "use Value(x)"
             raise TypeError(f"a Value expects Values as its operands, got {operands!r:.40}: {fix}")
@@ -303,32 +280,28 @@ class Node:
 
     @property
     def requires_grad(self) -> bool:
-        """Whether it gets a gradient, as in PyTorch; False freezes a leaf, True undoes that.
-
-        Constants and results computed under no_grad() do not require a gradient, either.
-        """
+        """Whether it gets a gradient, as in PyTorch; False freezes a leaf, True undoes that."""
         return self._chain_rule not in (constant, frozen, unrecorded)
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
-        """Freezes this leaf, or undoes that."""
         if self._prev or self._chain_rule is unrecorded:
             reason = "requires_grad of a result follows from its operands and cannot be set"
             raise RuntimeError(f"{reason}: set it on a leaf, or use .detach()")
         if wanted != self.requires_grad and (wanted or not self.is_constant):
             self._chain_rule = of_leaf if wanted else frozen
-            Node.freezes = next(_freezes)
+            Node.freezes = object()
 
     def item(self) -> float:
         """The number as a float."""
-        if type(self.data) is not float and (error := misuse(self)):
-            raise error
+        if type(self.data) is not float:
+            self.check_leaf()
         return self.data.item() if isinstance(self.data, Node) else float(self.data)
 
     def detach(self: N) -> N:
         """A leaf with the same data, from which no gradient flows back to this node."""
-        leaf: N = Value(self.data.detach() if isinstance(self.data, Node) else self.data)
-        return leaf
+        data = self.data.detach() if isinstance(self.data, Node) else self.data
+        return Value(data)  # type: ignore[no-any-return]
 
     def __isub__(self: N, other: Number) -> N:
         """`p -= step` changes a parameter's number inside `no_grad()`; else p is a new node."""
@@ -338,6 +311,8 @@ class Node:
             return self
         return difference  # type: ignore[no-any-return]
 
+    __pos__ = conjugate = lambda v: v  # NumPy asks for the conjugate in norms and variances
+
     # == and hash compare identity: a Value is a node, and two nodes may hold equal numbers.
     __lt__, __le__, __gt__, __ge__ = map(_comparison, (lt, le, gt, ge))
 
@@ -345,15 +320,8 @@ class Node:
         bool(self.data)  # raises an error if the number is traced
         return True
 
-    def __pos__(self: N) -> N:
-        return self
-
-    conjugate = __pos__  # NumPy asks for it in norms and variances
-
     def __float__(self) -> NoReturn:
-        fix = (
-            "use .item() for the number, or x.exp() instead of math.exp(x), x.erf() of math.erf(x)"
-        )
+        fix = "use .item() for the number, or a method: x.exp() instead of math.exp(x)"
         raise TypeError(f"float(), int() and math functions would leave the graph: {fix}")
 
     __int__ = __float__

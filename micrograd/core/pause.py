@@ -48,8 +48,7 @@ class no_grad(ContextDecorator):  # noqa: N801  # as in PyTorch
         """The function, made to run in such a block; not one that runs in several parts."""
         code = getattr(function, "__code__", None)  # a partial has none
         if code and code.co_flags & IN_PARTS:
-            raise TypeError(
-                f"@no_grad() expects an ordinary function, got {function.__name__}, a generator or "
-                "async function: write `with no_grad():` inside it, where nothing yields or waits"
-            )
+            got = f"{function.__name__}, a generator or async function"
+            fix = "write `with no_grad():` inside it, where nothing yields or waits"
+            raise TypeError(f"@no_grad() expects an ordinary function, got {got}: {fix}")
         return super().__call__(function)

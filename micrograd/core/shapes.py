@@ -34,8 +34,6 @@ def plain(x: object) -> Any:
         return x  # a class with __array_ufunc__ = None refuses to compute like an array
     import numpy as np
 
-    if isinstance(x, np.generic):
-        return x
     array = x if isinstance(x, np.ndarray) and not isinstance(x, np.matrix) else np.asarray(x)
     return array if array.ndim else array[()]
 

@@ -47,17 +47,12 @@ class Recording:
     has_ended, depth = False, 0
 
     def __init__(self) -> None:
-        self._steps: list[Instruction] = []
+        self.instructions: Any = []  # each an Instruction
 
     def end(self) -> None:
         """Makes every later operation on the numbers of this recording an error."""
         self.has_ended = True
         self.__dict__.update(record=_outlived, add=_outlived)
-
-    @property
-    def instructions(self) -> Sequence[Instruction]:
-        """The instructions recorded so far."""
-        return self._steps
 
     def input(self, number: Number) -> Traced:
         """A traced number that can change from one run of the program to the next."""
@@ -89,8 +84,8 @@ class Recording:
 
     def add(self, op: str, operands: tuple[int, ...], number: Number = None) -> int:
         """Appends an instruction and returns its place; operands are the places of results."""
-        self._steps.append(Instruction(op, operands, number))
-        return len(self._steps) - 1
+        self.instructions.append(Instruction(op, operands, number))
+        return len(self.instructions) - 1
 
 
 class TraceError(TypeError):
@@ -98,10 +93,8 @@ class TraceError(TypeError):
 
 
 def _outlived(*_: object) -> NoReturn:
-    raise TraceError(
-        "this number was recorded while a function was compiled, and has no value; the function "
-        "stored it: return it from the function, or call the original function to compute it"
-    )
+    reason = "a number that was recorded while a function was compiled, and stored, has no value"
+    raise TraceError(f"{reason}; return it, or call the original function to compute it")
 
 
 def _unary(op: str) -> Callable[[Traced], Traced]:
@@ -136,9 +129,8 @@ def _refuses(what: str, remedy: str) -> Callable[..., NoReturn]:
     def method(x: Traced, *_: object) -> NoReturn:
         if x.recording.has_ended:
             _outlived()
-        raise TraceError(
-            f"a traced number does not support {what}, at {users_line(sys._getframe())}: {remedy}"
-        )
+        line = users_line(sys._getframe())
+        raise TraceError(f"a traced number does not support {what}, at {line}: {remedy}")
 
     return method
 
@@ -194,9 +186,8 @@ class Traced:
     tanh, sigmoid, relu = map(_unary, ("tanh", "sigmoid", "relu"))
     tan, sinh, cosh, erf, expm1, log1p = map(_unary, (f.__name__ for f in OTHERS))
     arcsin, arccos, arctan = map(_unary, INVERSE)
-    maximum, minimum, arctan2, logaddexp = map(
-        _binary, ("maximum", "minimum", "arctan2", "logaddexp")
-    )
+    maximum, minimum = map(_binary, ("maximum", "minimum"))
+    arctan2, logaddexp = map(_binary, ("arctan2", "logaddexp"))
 
     def __ne__(self, other: object) -> Any:
         is_equal = self == other
@@ -238,10 +229,8 @@ class Traced:
         return self.recording.record("take", self, *table)
 
     __bool__ = _refuses("bool()", _CHOICE)
-    __float__, __int__ = (
-        _refuses("float()", _FUNCTION),
-        _refuses("int()", f"{_TABLE}; else {_FUNCTION}"),
-    )
+    __float__ = _refuses("float()", _FUNCTION)
+    __int__ = _refuses("int()", f"{_TABLE}; else {_FUNCTION}")
     __mod__ = __rmod__ = __divmod__ = __rdivmod__ = _refuses("%", _JUMPS)
     __floordiv__ = __rfloordiv__ = _refuses("//", _JUMPS)
     __and__: Any = _refuses("&, | and ~", _BOTH)

@@ -42,7 +42,7 @@ from micrograd.core.arithmetic import Number, as_number
 from micrograd.core.errors import FAILURES
 from micrograd.core.node import Own, innermost, operations
 from micrograd.core.origin import note
-from micrograd.derivatives import again, local_derivatives, replayed, shares
+from micrograd.derivatives import again, local_derivatives, per_edge, replayed
 from micrograd.draw.names import Names, Variables, found, is_array, is_model
 from micrograd.engine import Value, topological_order
 
@@ -222,10 +222,7 @@ def _edges(node: Any) -> tuple[list[Any], list[Any] | None]:
         return operands, None
     if isinstance(given, (set, frozenset)) and {id(v) for v, _ in notes} == {*map(id, operands)}:
         return [operand for operand, _ in notes], [contribution for _, contribution in notes]
-    places = [*map(id, operands)]
-    received = {key: tuple(d for v, d in notes if id(v) == key) for key in places}
-    share = {key: shares(entries, places.count(key)) for key, entries in received.items()}
-    return operands, [next(share[key]) for key in places]
+    return operands, per_edge(notes, operands)
 
 
 def _give_rule(copy: Value, node: Any, slopes: list[Any] | None) -> None:

@@ -24,7 +24,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache, wraps
 from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -39,6 +38,7 @@ WIDE = "\u2e80-\uffef"  # letters of Chinese, Japanese and Korean, as wide as tw
 CLOSING = "\u3001\u3002\uff01\uff09\uff0c\uff1a\uff1b\uff1f\u300d\u201d"  # ends no line before it
 WORD = re.compile(rf"\s*(?:[^\s{WIDE}]+[{CLOSING}]*|[{WIDE}][{CLOSING}]*)")
 _spoken: ContextVar[tuple[str | None, FilePath | None]] = ContextVar("spoken", default=(None, None))
+spoken_now = _spoken.get  # the language of a block and its file, for `speaking` at a later time
 
 
 # ---- The language of a block of code
@@ -78,11 +78,6 @@ def language() -> str:
     return _spoken.get()[0] or os.environ.get("MICROGRAD_LANGUAGE") or "en"
 
 
-def spoken_now() -> tuple[str | None, FilePath | None]:
-    """The language of this block and its file, for `speaking` at a later time."""
-    return _spoken.get()
-
-
 # ---- Texts
 
 
@@ -95,19 +90,14 @@ def texts_of(section: str, other: str | None = None) -> dict[str, str]:
     >>> texts_of("pages")["button.play"]
     'Play'
     """
-    return {**_table(section, other)}
-
-
-def _table(section: str, other: str | None = None) -> dict[str, str]:
-    # The texts themselves, which must not change.
-    name, own = other or language(), None if other else _spoken.get()[1]
-    if own is None:
-        if _shipped(FOLDER, name) is None:
-            copy = f"copy micrograd/texts/en.toml to {name}.toml beside it"
-            raise ValueError(f"language {name!r} has no texts: {copy}, or pass a file as texts=")
-        return _joined(FOLDER, name, section)
-    mine = _checked(Path(own).read_text(encoding="utf-8"), Path(own).name)
-    return _joined(FOLDER, name, section) | mine.get(section, {})
+    name, own = (other, None) if other else (language(), _spoken.get()[1])
+    english, shipped = (_shipped(FOLDER, x) for x in ("en", name))
+    if shipped is None and own is None:
+        copy = f"copy micrograd/texts/en.toml to {name}.toml beside it"
+        raise ValueError(f"language {name!r} has no texts: {copy}, or pass a file as texts=")
+    mine = _checked(Path(own).read_text(encoding="utf-8"), Path(own).name) if own else None
+    found = ((texts or {}).get(section, {}) for texts in (english, shipped, mine))
+    return {key: text for texts in found for key, text in texts.items()}
 
 
 def said(section: str, key: str, /, **values: object) -> str:
@@ -116,7 +106,7 @@ def said(section: str, key: str, /, **values: object) -> str:
     >>> said("draw", "box.input", n=2)
     '2 inputs'
     """
-    return filled(_table(section)[key], **values)
+    return filled(texts_of(section)[key], **values)
 
 
 def filled(text: str, /, **values: object) -> str:
@@ -197,7 +187,7 @@ def commented(program: str, section: str, columns: int) -> str:
 # ---- Files of texts
 
 
-def faults(file: Path | Traversable) -> Iterator[str]:
+def faults(file: Any) -> Iterator[str]:
     """What is missing in a file of another language, as lines of such a file, and what is wrong."""
     known, mine = _shipped(FOLDER, "en") or {}, tomllib.loads(file.read_text(encoding="utf-8"))
     for section, texts in known.items():
@@ -214,12 +204,11 @@ def faults(file: Path | Traversable) -> Iterator[str]:
 def _fault(english: str | None, mine: object) -> str:
     if english is None or not isinstance(mine, str):
         return "English has no such text" if english is None else "expected a text"
-    gaps, own = ({x.group() for x in GAP.finditer(text)} for text in (english, mine))
-    needed, allowed, used = ({GAP.sub(r"\1", x) for x in some} for some in
-                             ((x for x in gaps if ":" not in x), gaps, own))  # fmt: skip
-    if not needed <= used <= allowed:
-        return f"expected the gaps {sorted(gaps)}, got {sorted(own)}"
-    most = max((x.count("|") for x in own), default=0)
+    gaps, own = (GAP.findall(text) for text in (english, mine))
+    known, used = ({name for name, _ in some} for some in (gaps, own))
+    if not {name for name, forms in gaps if not forms} <= used <= known:
+        return f"expected the gaps {sorted(known)}, got {sorted(used)}"
+    most = max((forms.count("|") for _, forms in own), default=0)
     return f"expected at most 3 forms of a noun, got {most + 1}" if most > 2 else ""
 
 
@@ -228,13 +217,6 @@ def _shipped(folder: Any, name: str) -> Sections | None:
     # The texts of a language, None if there is no file; drawings ask for one text after the other.
     file = folder / f"{name}.toml"
     return _checked(file.read_text(encoding="utf-8"), file.name) if file.is_file() else None
-
-
-@lru_cache
-def _joined(folder: Any, name: str, section: str) -> dict[str, str]:
-    # Of a section, the English texts with those of a language in their place.
-    english, own = (_shipped(folder, x) or {} for x in ("en", name))
-    return english[section] | own.get(section, {})
 
 
 @lru_cache(maxsize=4)

@@ -217,10 +217,6 @@ def test_what_cannot_be_trained_says_so(executor):
         loss.step(optimizer, [1.0])
     with pytest.raises(TypeError, match="has 2 results"):
         micrograd.compile(lambda x: [w, x], executor=executor).step(optimizer, [1.0])
-    optimizer.lr = -1
-    with pytest.raises(ValueError, match="lr expects"):
-        loss.step(optimizer, [1.0])
-    optimizer.lr = 0.1
     w.data = "two"
     with pytest.raises(TypeError, match="compute with floats, got 'two'"):
         loss.step(optimizer, [1.0])

@@ -206,7 +206,7 @@ def test_what_is_no_node_is_refused_as_before():
     for wrong in (Original, [[Original(1.0)]]):
         with pytest.raises(TypeError, match="a graph starts from a Value, got"):
             draw_dot(wrong)
-    with pytest.raises(TypeError, match="one real number"):
+    with pytest.raises(TypeError, match="expected a number as the data of a Value"):
         draw_dot(Silent("a text"))
 
 

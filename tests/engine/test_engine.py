@@ -341,7 +341,7 @@ def test_plain_numbers_become_floats(data):
     ],
 )
 def test_other_data_is_refused(data, shown):
-    with pytest.raises(TypeError, match=f"a Value holds one real number, {shown}"):
+    with pytest.raises(TypeError, match=f"expected a number as the data of a Value, {shown}"):
         Value(data)
 
 

@@ -218,7 +218,7 @@ def test_a_state_is_loaded_completely_or_not_at_all():
         ({**state, "layers[9].b": 1.0}, ValueError, r"of 13 numbers, got 14.*\['layers\[9\].b'\]"),
         (dict([*state.items()][1:]), ValueError, r"missing \['layers\[0\].neurons\[0\].w\[0\]'\]"),
         ({}, ValueError, "got 0: missing"),
-        ({**state, "layers[1].neurons[0].b": "x"}, TypeError, "one real number, got str 'x'"),
+        ({**state, "layers[1].neurons[0].b": "x"}, TypeError, "data of a Value, got str 'x'"),
     ):
         with pytest.raises(error, match=message):
             b.load_state_dict(wrong)

@@ -127,7 +127,7 @@ def test_the_command_line_prints_all_texts_and_lists_what_is_wrong_in_a_file(own
     ("old", "new", "fault"),
     [
         ('"steps.count" = "{at} of {last}"', '"steps.count" = "{at} von {end}"',
-         r"\[pages\] \"steps.count\": expected the gaps \['\{at\}', '\{last\}'\], got .*end"),
+         r"\[pages\] \"steps.count\": expected the gaps \['at', 'last'\], got .*end"),
         ('"steps.count" = "{at} of {last}"', '"steps.count" = "{last}: {at}"', ""),
         ('"button.play" =', '"button.go" = "Los"\n"button.play" =', '"button.go": English has no'),
         ("\n[draw]", "\n[drawn]\n[draw]", r"\[drawn\]: English has no such section"),
