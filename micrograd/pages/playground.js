@@ -64,7 +64,7 @@ function stepOpened(by) {
   attention.chosen.at = Math.max(0, (attention.chosen.at ?? 0) + by);
   ask();
 }
-const scale = () => change(() => experiment.scaleInputs());
+const scale = () => change(() => experiment.scale());
 const showLines = hue => () => {
   attention.hue = hue;
   showControls();

@@ -661,7 +661,7 @@ def test_a_table_of_ones_own_is_learned_from(ready, opened, tmp_path):
         said = "3 points of 3 classes (setosa, versicolor, virginica). Inputs: petal, sepal, width."
         assert page.text_content("#details output") == said
         assert page.evaluate("page.state().sizes") == [3, 8, 8, 3]
-        press(page, page.get_by_role("button", name="Scale the inputs"))
+        press(page, page.get_by_role("button", name="Scale the numbers"))
         X = np.array([[1.4, 5, 20], [4.7, 7, 40], [6, 6, 70]])
         found = [p["numbers"] for p in page.evaluate("page.state().examples")]
         assert np.array(found) == pytest.approx((X - X.mean(0)) / X.std(0), abs=1e-4)
@@ -672,6 +672,9 @@ def test_a_table_of_ones_own_is_learned_from(ready, opened, tmp_path):
         page.get_by_label("kind", exact=True).uncheck()
         press(page, page.get_by_role("button", name="Use these points"))
         assert page.text_content("#details output").startswith("3 points with a number to predict")
+        press(page, page.get_by_role("button", name="Scale the numbers"))
+        found_now = page.evaluate("page.state().examples.map(e => e.numbers)")
+        assert np.std(found_now, axis=0) == pytest.approx(np.ones(3), abs=1e-4)
     with opened(ready, hash=link) as again:
         assert again.evaluate("page.numbers()") == before
         assert again.evaluate("page.state().inputs") == ["petal", "sepal", "width"]
@@ -1157,14 +1160,14 @@ def test_the_page_says_why_a_network_does_not_learn(opened, tmp_path):
     far = [[100.0 * a, 150.0 * b] for a, b in X]
     playground(MLP(2, [4, 1], activation="tanh"), far, y).save(tmp_path / "far.html")
     with opened(tmp_path / "far.html") as page:
-        assert "inputs" not in page.locator("#said").inner_text()  # before the first step
+        assert "go up" not in page.locator("#said").inner_text()  # before the first step
         page.evaluate("page.train(1)")
-        assert "The inputs go up to 150." in page.locator("#said").inner_text()
-        press(page, page.locator("#sentence button", has_text="Scale the inputs"))
+        assert "The numbers of the points go up to 150." in page.locator("#said").inner_text()
+        press(page, page.locator("#sentence button", has_text="Scale the numbers"))
         points = page.evaluate("page.state().examples.map(e => e.numbers)")
         assert points == [[-1, -1], [-1, 1], [1, -1], [1, 1]]
         page.evaluate("page.train(1)")
-        assert "inputs" not in page.locator("#said").inner_text()
+        assert "go up" not in page.locator("#said").inner_text()
     playground().save(tmp_path / "moons.html")
     with opened(tmp_path / "moons.html") as page:
         page.evaluate("page.train(50)")

@@ -255,15 +255,15 @@ export class Experiment {
     this.rebuild(this.hidden);
     this.startAgain();
   }
-  // Each input minus its mean over the training points, divided by its standard deviation.
-  scaleInputs() {
-    const {trained, inputs} = this;
-    const scales = inputs.map((_, k) => {
+  // Each input, and each number to predict, minus its mean over the training points, divided by its standard deviation.
+  scale() {
+    const {trained} = this;
+    const scales = trained[0].numbers.map((_, k) => {
       const all = trained.map(({numbers}) => numbers[k]),
         mean = all.reduce((sum, x) => sum + x / all.length, 0);
       return [mean, Math.sqrt(all.reduce((sum, x) => sum + (x - mean) ** 2 / all.length, 0)) || 1];
     });
-    const scaled = (x, k) => (scales[k] ? asKept((x - scales[k][0]) / scales[k][1]) : x);
+    const scaled = (x, k) => asKept((x - scales[k][0]) / scales[k][1]);
     const points = this.examples.map(e => ({...e, numbers: e.numbers.map(scaled)}));
     Object.assign(this, {examples: points, byHand: true});
     this.look();

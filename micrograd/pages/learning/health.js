@@ -22,10 +22,10 @@ export function statesOf(outputs, sizes, activations) {
   });
 }
 
-// {text, isLarge}: a sentence or "", and whether it is about inputs that are too large. `states` and `names` are those
+// {text, isLarge}: a sentence or "", and whether it is about numbers that are too large. `states` and `names` are those
 // of the hidden neurons; `losses` is the curve; `withTenth()` says what a tenth of the learning rate would have done.
-export function findingOf({points, width, states, names, losses, withTenth}) {
-  const most = points.reduce((most, {numbers}) => Math.max(most, ...numbers.slice(0, width).map(Math.abs)), 0);
+export function findingOf({points, states, names, losses, withTenth}) {
+  const most = points.reduce((most, {numbers}) => Math.max(most, ...numbers.map(Math.abs)), 0);
   if (most > LARGE) return {text: filled("{{train.found.inputs}}", {x: number(most)}), isLarge: true};
   const told = (text, kind) => {
     const found = names.filter((_, k) => states[k] === kind),

@@ -41,11 +41,11 @@ function whatNow() {
 
 // Nothing before the first step, and nothing of a network that answers all points rightly.
 function whatIsWrong() {
-  const {trouble, training, trained: points, curves, states, sizes, inputs} = experiment;
+  const {trouble, training, trained: points, curves, states, sizes} = experiment;
   if (trouble || !training.steps || curves.accuracy.at(-1) === 1) return {text: "", isLarge: false};
   const hidden = (sizes ?? []).slice(1, -1).flatMap((size, k) => Array.from({length: size}, (_, i) => [k + 1, i]));
   const names = hidden.map(([layer, index]) => experiment.neuronName(layer, index));
-  return findingOf({points, width: inputs.length, states, names, losses: curves.loss, withTenth});
+  return findingOf({points, states, names, losses: curves.loss, withTenth});
 }
 function withTenth() {
   const {curves, settings} = experiment;
