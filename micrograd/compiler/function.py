@@ -399,7 +399,10 @@ class Compiled:
 
     @property
     def scalar_source(self) -> str:
-        """The latest program as Python text, number by number, as it was recorded."""
+        """The latest program as Python text, number by number, as it was recorded.
+
+        A ValueError if there is a loop of `scan`, of which `source` has the text.
+        """
         return self._latest.scalar_source()
 
     @property
