@@ -497,7 +497,8 @@ def compile(*function: Any, executor: str = "") -> Any:
         modules without a file, functions and classes of installed packages
         labels and gradients of Values (a gradient reads as 0), attributes added to a Value later
         code that computes names: `eval`, `globals()`, `vars`, `attrgetter`, or `getattr` with a
-            name that is put together; entries written into `vars(module)` directly
+            name that is put together; entries written into `vars(module)` directly; class patterns
+            of `match`
         metaclasses, a replaced `__class__` or `__dict__`, views of dicts and their order, slots
             filled later
 
