@@ -578,7 +578,7 @@ class _Writer:
     def rows(self, groups: list[Group]) -> None:
         """Groups as rows of the table."""
         codes, table = {op: i for i, op in enumerate(ROWS)}, list[int]()
-        [zero] = self.row_places(Block(False, np.array(self.schedule.constants[-2][0])))
+        [zero] = self.row_places(Block(False, np.array(self.schedule.constants[0][0])))
 
         def row(op: str, *places: int) -> None:
             table.extend((codes[op], *places, *[zero] * (ROW - 1 - len(places))))

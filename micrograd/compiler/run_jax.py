@@ -64,7 +64,8 @@ class JaxRun:
         self._wrong = Memories[list[Array]]([], [])  # invalid indices: a count for each group
         (end, _), *_ = schedule.constants
         self._store(False, 0, numbers[None, :end])
-        self._store(False, end, np.array([[number for _, number in schedule.constants]]))
+        for slot, number in schedule.constants:
+            self._store(False, slot, np.array([[number]]))
         if first:
             self._store(False, first, numbers[None, end:])
         for group in schedule.before:

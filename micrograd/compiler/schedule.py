@@ -141,7 +141,8 @@ class Schedule(NamedTuple):
         sizes: the number of slots in each memory.
         inputs: the rows of each argument.
         zero: the row that is 0 in every lane.
-        constants: pairs of a uniform slot and its number.
+        constants: pairs of a uniform slot and its number, first those of 0 and 1; slots before them
+            are for parameters.
         ones: the rows that are 1 in every lane.
         means: start and end (exclusive) of the adjacent uniform slots that hold the means.
         results: for each result, whether it is in lanes, and its slot; shape (n, 2).
@@ -280,12 +281,12 @@ class _Layout:
 
     def take_constants(self, instructions: Instructions, results: Sequence[int]) -> None:
         """Takes slots for the constants that are needed, and for 0 and 1."""
+        zero, one, row = *self.take_slots([None, None], False), *self.take_slots([None], True)
         known = {*results}.union(*chain.from_iterable(u.operands for u in self.units.values()))
         constants = [i for i in self.numbers if i in known and instructions.ops[i] == "constant"]
         self.take_slots(constants, False)
-        zero, one, row = *self.take_slots([None, None], False), *self.take_slots([None], True)
-        self.constants = [(self.slot[i], float(self.numbers[i])) for i in constants]
-        self.constants += [(zero, 0.0), (one, 1.0)]
+        self.constants = [(int(zero), 0.0), (int(one), 1.0)]
+        self.constants += [(self.slot[i], float(self.numbers[i])) for i in constants]
         self.fixed = {(ZERO, False): zero, (ONE, False): one}
         self.fixed.update({(ZERO, True): row, (ONE, True): row + 1})
 
