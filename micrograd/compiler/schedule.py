@@ -150,7 +150,7 @@ class Schedule(NamedTuple):
     >>> from micrograd.compiler.program import Program
     >>> from micrograd.engine import Value
     >>> w = Value(1.0)
-    >>> schedule = Program(lambda x: [(w.exp() * x).tanh()], [()], "numpy").schedule_for(False)
+    >>> schedule = Program(lambda x: [(w.exp() * x).tanh()], [()], "numpy").schedule
     >>> schedule.before, schedule.lanes, schedule.after
     ([exp of 1], [* of 1 in lanes, tanh of 1 in lanes], [])
     >>> schedule.ones  # the rows are x, 1, 0, 1, exp(w) x, 1, y, 1
