@@ -36,7 +36,7 @@ from micrograd.engine import Value
 
 Array = npt.NDArray[np.float64]
 
-# Held while parameters move to other storage, a row is updated, or a function is recorded.
+# Held while parameters move to other storage, a row is updated, or a function is recorded or runs.
 one_at_a_time = RLock()
 
 # The slots in which a Value keeps its numbers. For a parameter in storage, the slot of `data` holds

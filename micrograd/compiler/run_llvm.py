@@ -10,7 +10,6 @@ import ctypes
 import weakref
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from micrograd.compiler import llvm_code
 from micrograd.compiler.llvm_code import AT, DONE, STATUS, STEPS, Layout, N, Plan
 from micrograd.compiler.llvm_text import machine, machine_code
+from micrograd.compiler.parameters import one_at_a_time
 from micrograd.compiler.schedule import Array, Schedule, Slots
 
 LINE = 8  # numbers in a cache line
@@ -113,7 +113,6 @@ class _Runner:
 
     def __init__(self, schedule: Schedule, plan: Plan, outside: dict[int, Array]) -> None:
         self.schedule, self.plan, self.outside = schedule, plan, outside
-        self.lock = Lock()  # a job is for one thread at a time
         self._binaries: dict[bool, Binary] = {}
         self._jobs: dict[bool, Job] = {}
 
@@ -143,7 +142,7 @@ class LlvmExecutor(_Runner):
 
     def __call__(self, parameters: Array, arguments: Sequence[Array], n: int) -> tuple[Array, Any]:
         """The results that are uniform or means, and a row of lanes for each remaining result."""
-        with self.lock:
+        with one_at_a_time:
             job, plan = self.job_for(n), self.plan
             if not job.uniform.size:
                 job.uniform = np.empty(self._n_uniform)

@@ -25,12 +25,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from micrograd.compiler.fuse import SCATTERS
+from micrograd.compiler.parameters import one_at_a_time
 from micrograd.compiler.schedule import Array, Block, Group, Loop, Memories, Schedule, Slots
 from micrograd.core.examples import fix_of
 
@@ -305,7 +305,7 @@ class NumPyExecutor:
     """
 
     def __init__(self, schedule: Schedule) -> None:
-        self.schedule, self._lock = schedule, Lock()
+        self.schedule = schedule
         self.run_for = lru_cache(KEPT)(partial(NumPyRun, schedule))
         self.tile = max(16, MEMORY // (8 * schedule.sizes.lanes))  # what fits into the cache
 
@@ -319,7 +319,7 @@ class NumPyExecutor:
         """
         means, rows = slice(*self.schedule.means), []
         total: Any = 0.0
-        with self._lock:  # a run is for one thread at a time
+        with one_at_a_time:
             for start in range(0, n, self.tile):
                 size = min(self.tile, n - start)
                 run, part = self.run_for(size), slice(start, start + size)
