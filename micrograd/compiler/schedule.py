@@ -216,36 +216,30 @@ def scheduled(
 
 def _levels(fused: Fused) -> list[list[list[int]]]:
     # For each phase (before the lanes, in lanes, after the means), the places of units by level.
-    units, n = fused.units, len(fused.units)
+    units, wide = fused.units, len(fused.lanes)
+    n = len(units) * wide
     late: set[int] = set()  # means, and what depends on them
-    # The level of each place: at most 0, n or 2n, depending on its phase; the phases cannot overlap
-    # because no chain has more than n units. The last entry is the level of ONE.
-    level = [-n] * (len(fused.lanes) + 1)
+    # The level of each place: a multiple of `wide`, or a little less for a part, which runs just
+    # before its whole. It is at most 0, n or 2n, depending on its phase; the phases cannot overlap
+    # because no chain is longer. The last entry is the level of ONE.
+    level = [-n] * (wide + 1)
     for place, unit in units.items():
         is_mean, is_lane = unit.op in MEANS, fused.lanes[place]
         if is_mean or not (is_lane or all(map(late.isdisjoint, unit.operands))):
             late.add(place)
         level[place] = n if is_mean or is_lane else 2 * n * (place in late)
-    parts: list[tuple[int, int]] = []  # pairs of a part and its whole
+    found: dict[int, list[int]] = defaultdict(list)
     for place, unit in reversed(units.items()):
         last = level[place]
+        found[last].append(place)
+        earlier = -(-last // wide) * wide - wide
         for source in chain.from_iterable(unit.operands):
-            latest = last - 1
-            if source >= fused.n_instructions:
-                parts.append((source, place))
-                latest = last
+            latest = last - 1 if source >= fused.n_instructions else earlier
             if level[source] > latest:
                 level[source] = latest
-    turn = [0] * len(level)  # inside a level, a part comes before its whole
-    for part, whole in reversed(parts):
-        if level[part] == level[whole]:
-            turn[whole] = max(turn[whole], turn[part] + 1)
-    found: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for place in units:
-        found[level[place], turn[place]].append(place)
     phases: list[list[list[int]]] = [[], [], []]
-    for last, turns in sorted(found):
-        phases[-(-last // n)].append(found[last, turns])
+    for last in sorted(found):
+        phases[-(-last // n)].append(found[last][::-1])
     return phases
 
 
