@@ -97,7 +97,6 @@ class Compiled:
         self._asked_for = executor
         self._cache = _Cache()
         self._caches: dict[int, _Cache] = {}  # of methods, by the id of their object
-        self._kept: list[object] = []  # those of these objects that are kept alive
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         update_wrapper(self, function, updated=())
 
@@ -399,7 +398,10 @@ class Compiled:
 
     @property
     def scalar_source(self) -> str:
-        """The latest program as Python text, number by number, as it was recorded."""
+        """The latest program as Python text, number by number, as it was recorded.
+
+        A ValueError if there is a loop of `scan`, of which `source` has the text.
+        """
         return self._latest.scalar_source()
 
     @property
@@ -419,10 +421,7 @@ class Compiled:
         method = Compiled(self.function.__get__(owner, kind), self._asked_for)
         # Its cache lives as long as the object. In a WeakKeyDictionary, equal objects share one.
         if id(owner) not in self._caches:
-            try:
-                weakref.finalize(owner, self._caches.pop, id(owner), None)
-            except TypeError:  # it has slots and no weak references: keep it alive
-                self._kept.append(owner)
+            weakref.finalize(owner, self._caches.pop, id(owner), None)
         method._cache = self._caches.setdefault(id(owner), method._cache)
         return method
 
@@ -494,7 +493,8 @@ def compile(*function: Any, executor: str = "") -> Any:
         modules without a file, functions and classes of installed packages
         labels and gradients of Values (a gradient reads as 0), attributes added to a Value later
         code that computes names: `eval`, `globals()`, `vars`, `attrgetter`, or `getattr` with a
-            name that is put together; entries written into `vars(module)` directly
+            name that is put together; entries written into `vars(module)` directly; class patterns
+            of `match`
         metaclasses, a replaced `__class__` or `__dict__`, views of dicts and their order, slots
             filled later
 

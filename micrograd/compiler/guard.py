@@ -100,7 +100,7 @@ NOT_EDITED = tuple(  # folders: the standard library, this package
     for file in (os.__file__, sys.modules["micrograd"].__file__ or "")
 )
 RESULT = object()  # replaces results of operations in comparisons: each run creates new ones
-CODE, DEFAULTS = attrgetter("__code__"), attrgetter("__defaults__", "__kwdefaults__")
+FUNCTION = attrgetter("__code__", "__defaults__", "__kwdefaults__")
 CONTENTS = attrgetter("cell_contents", "cell_contents")  # a tuple, as other reads return
 Read = tuple[Callable[[Any], Any], Any]  # a function and its argument
 
@@ -128,8 +128,6 @@ class Guard:
         self._freezes, self._frozen = Node.freezes, self._frozen_leaves()
         self._containers = walk.containers
         self._copies = [container.copy() for container in walk.containers]
-        self._functions = walk.functions
-        self._codes = [*map(CODE, walk.functions)]
         self._reads, self._expected = _results(walk.reads)
         self._of_modules, self._expected_of_modules = _results(walk.of_modules)
         self._edits = Module.edits
@@ -137,9 +135,7 @@ class Guard:
     def holds(self) -> bool:
         """Whether everything that the function reads is unchanged."""
         try:
-            if self._containers != self._copies or [*map(CODE, self._functions)] != self._codes:
-                return False
-            if [*map(call, *self._reads)] != self._expected:
+            if self._containers != self._copies or [*map(call, *self._reads)] != self._expected:
                 return False
             if self._freezes != Node.freezes:
                 freezes = Node.freezes
@@ -176,7 +172,6 @@ class _Walk:
     Attributes:
         values: Values that are leaves.
         containers: what may get other items, and == tells.
-        functions: what may get other code.
         generators: of random numbers.
         reads, of_modules: functions and their arguments, whose results must not change. Those of
             modules need not be compared unless an attribute of some module is set.
@@ -187,7 +182,6 @@ class _Walk:
     def __init__(self, *things: Any) -> None:
         self.values: list[Value] = []
         self.containers: list[Any] = []
-        self.functions: list[FunctionType] = []
         self.generators: list[Any] = []
         self.elements: list[list[Any]] = []
         self.reads: list[Read] = []
@@ -198,7 +192,6 @@ class _Walk:
         self._calls_getattr = False
         # Namespaces of functions and objects by id, the names that code loads, and the object.
         self._namespaces: dict[int, tuple[Any, set[str], Any]] = {}
-        self._python_modules: list[ModuleType] = []
         self._objects: list[Any] = []
         self._classes: dict[type, bool] = {}  # whether code may create objects of the class
         self._seen: dict[int, Any] = {}  # objects by id, kept so that no id is reused
@@ -230,7 +223,7 @@ class _Walk:
         elif isinstance(thing, ModuleType):
             # a folder without an __init__.py has a path instead of a file
             file = vars(thing).get("__file__") or next(iter(vars(thing).get("__path__", ())), None)
-            self._python_modules += [] if _is_installed(file) else [thing]
+            self._objects += [] if _is_installed(file) else [thing]
         elif isinstance(thing, type):
             self._classes[thing] = True
         elif isinstance(thing, np.ndarray):
@@ -246,7 +239,7 @@ class _Walk:
             if isinstance(thing, CONTAINERS):
                 self._waiting += _elements_of(thing)
                 if not isinstance(thing, (tuple, frozenset)):
-                    self._watch(thing, self.reads)
+                    self._watch(thing)
             self._waiting += gc.get_referents(thing) if isinstance(thing, PARTS) else []
             self._waiting.append(_namespace_of(thing).get("__wrapped__"))  # of a compiled function
             if not isinstance(thing, MethodType):  # a new object on each access
@@ -264,12 +257,9 @@ class _Walk:
         self._waiting += [cell.cell_contents for cell in cells]
         if _is_installed(function.__code__.co_filename):  # perhaps a decorator: it calls user code
             return
-        self.functions.append(function)
-        self.reads += [(CONTENTS, cell) for cell in cells]
+        self.reads += [(FUNCTION, function), *((CONTENTS, cell) for cell in cells)]
         self._objects += [function] if vars(function) else []
-        if any(defaults := DEFAULTS(function)):
-            self.reads.append((DEFAULTS, function))
-            self._waiting += [*(defaults[0] or ()), defaults[1]]
+        self._waiting += [*(function.__defaults__ or ()), function.__kwdefaults__]
         self._waiting += [sys.modules.get(name) for name in loaded["modules"]]
         self._read(function.__globals__, loaded["globals"])
 
@@ -279,8 +269,6 @@ class _Walk:
         known.update(names)
 
     def _follow_attributes(self) -> None:
-        for module in self._python_modules:
-            self._read(vars(module), self._names)
         for thing in self._objects:
             namespace = _namespace_of(thing)
             self._read(namespace, namespace if self._is_whole(thing) else self._names, thing)
@@ -289,16 +277,14 @@ class _Walk:
             left_out = SHOWING if creates else SHOWING | CREATION
             for base in _bases_of(kind):
                 for name, thing in vars(base).items():
-                    if name == "__match_args__":
-                        self._names.update(thing)
                     if name in self._names or (name.startswith("__") and name not in left_out):
                         self._waiting.append(thing)
 
-    def _watch(self, container: Any, reads: list[Read]) -> None:
-        if _equality_tells(container) and reads is self.reads:
+    def _watch(self, container: Any) -> None:
+        if _equality_tells(container):
             self.containers.append(container)
         else:
-            reads.append((_items, container))
+            self.reads.append((_items, container))
 
     def _is_whole(self, thing: Any) -> bool:
         return isinstance(thing, Module) and not GO_THROUGH_ALL.isdisjoint(self._names)
@@ -315,7 +301,7 @@ class _Walk:
             setter: Any = type(owner).__setattr__
             reads = self.of_modules if setter is Module.__setattr__ else self.reads
             if self._is_whole(owner):
-                self._watch(namespace, reads)
+                reads.append((_items, namespace))
                 continue
             present = [name for name in namespace if name in names]
             if counted := [name for name in present if not _is_result(namespace[name])]:
@@ -328,7 +314,7 @@ class _Walk:
                 self.reads.append((attrgetter(*slots, slots[0]), thing))
         for base in {base for kind in self._classes for base in _bases_of(kind)}:
             if not _is_library(base):
-                self._watch(vars(base), self.reads)
+                self._watch(vars(base))
 
 
 class _Identical(tuple[Any, ...]):
@@ -378,9 +364,6 @@ def _loaded(code: CodeType) -> dict[str, dict[str, None]]:
         for step in dis.get_instructions(code):
             if kind := LOADS.get(step.opname):
                 names[kind][step.argval] = None
-            if step.opname == "MATCH_CLASS":  # the names in `case Point(x=0)` are a constant
-                tuples = [c for c in code.co_consts if isinstance(c, tuple)]
-                names["attributes"].update((text, None) for c in tuples for text in c)
         parts = [x for c in code.co_consts for x in (c if isinstance(c, tuple) else [c])]
         names["texts"].update((x, None) for x in parts if isinstance(x, str) and x.isidentifier())
     return names

@@ -167,18 +167,15 @@ class _Writer:
                 self.add(run)
 
     def begin(self, name: str, is_one_block: bool = True) -> None:
-        """Begins a function; n is the number of the block, or that of all blocks in memory."""
+        """Begins a function; n is the number of the block, or of all blocks, or a place."""
         is_loop, types = name != "step", {"uniform": "double", "lanes": "double", "tables": "i32"}
         *self.arrays, self.n = self.text.function(name, is_loop, **types, job="i64", n="number")
-        self.now_in(*self.arrays, size=(1 if is_one_block else self.n) * self.layout.block)
-
-    def now_in(self, *arrays: Array, size: Any) -> None:
-        """Sets the arrays of the current function; `size` is that of the lanes."""
-        uniform, lanes, tables, job = arrays
-        self.job, self.at = job._replace(length=self.plan.size), 0
+        (uniform, lanes, tables, job), size = self.arrays, 1 if is_one_block else self.n
+        self.job: Array = job._replace(length=self.plan.size)
+        self.at: Any = 0
         self.tables = tables._replace(length=self.job.read(AT["tables"] + 1))
         uniform = uniform._replace(length=self.layout.lanes)
-        self.memory = Memories(uniform, lanes._replace(length=size))
+        self.memory = Memories(uniform, lanes._replace(length=size * self.layout.block))
 
     def table(self, numbers: Slots) -> int:
         """Where these numbers begin in the table of all places."""
@@ -578,7 +575,7 @@ class _Writer:
     def rows(self, groups: list[Group]) -> None:
         """Groups as rows of the table."""
         codes, table = {op: i for i, op in enumerate(ROWS)}, list[int]()
-        [zero] = self.row_places(Block(False, np.array(self.schedule.constants[-2][0])))
+        [zero] = self.row_places(Block(False, np.array(self.schedule.constants[0][0])))
 
         def row(op: str, *places: int) -> None:
             table.extend((codes[op], *places, *[zero] * (ROW - 1 - len(places))))
@@ -602,10 +599,9 @@ class _Writer:
                     row("*", out, operands[0][left], operands[1][right])
                     for k in range(1, length):
                         row("add product", out, out, operands[0][left + k], operands[1][right + k])
-        size, start = len(table) // ROW, self.table(np.array(table))
         name = "lane_rows" if self.is_vector else "rows"
         self.row_functions.add(name)
-        self.text.call(name, *self.arrays, start, size)
+        self.text.call(name, *self.arrays, self.table(np.array([len(table) // ROW, *table])))
 
     def row_places(self, block: Block) -> list[int]:
         """Slots in the table: if numbers are vectors, a negative place is a uniform number."""
@@ -615,12 +611,8 @@ class _Writer:
         return (slots + self.layout.lanes * lanes).tolist()
 
     def row_by_row(self, name: str) -> None:
-        """A function that runs rows of the table."""
-        *arrays, self.first, self.count = self.text.function(
-            name, uniform="double", lanes="double", tables="i32", job="i64", first="number",
-            count="number",
-        )  # fmt: skip
-        self.now_in(*arrays, size=self.layout.block)
+        """A function that runs the rows that follow their number in the table, at n."""
+        self.begin(name)
         self.is_vector = name == "lane_rows"
         if not self.is_vector:  # both memories are one, which begins with the uniform numbers
             length = self.job.read(AT["memory"] + 1)
@@ -634,8 +626,8 @@ class _Writer:
             uniform = self.memory.uniform.read(is_lane.where(0, -1 - place))
             return is_lane.where(self.read(True, is_lane.where(place, 0)), uniform)
 
-        for i in self.text.range(self.count):
-            at = self.first + i * ROW
+        for i in self.text.range(self.tables.read(self.n)):
+            at = self.n + i * ROW + 1
             for case in self.text.cases(self.tables.read(at), len(ROWS)):
                 function = [*ROWS.values()][case]
                 arity = function.__code__.co_argcount

@@ -113,12 +113,8 @@ class Num:
     def call(self, function: str, *others: Any) -> Num:
         """The result of one of LLVM's own functions."""
         suffix = f"v{self.width}f64" if self.width > 1 else "f64"
-        name = f"@llvm.{function}.{suffix}"
         given = [self, *(self.text.alike(self, x)[1] for x in others)]
-        types = ", ".join([self.type] * len(given))
-        self.text.declared.add(f"declare {self.type} {name}({types})")
-        listed = ", ".join(f"{x.type} {x.name}" for x in given)
-        return self.text.new(self.kind, self.width, f"call {self.type} {name}({listed})")
+        return self.text.called(f"@llvm.{function}.{suffix}", given)
 
     def cast(self, op: str, kind: str) -> Num:
         """The same in another kind, by 'bitcast', 'sitofp' or 'fptosi'."""
@@ -271,6 +267,13 @@ class Text:
             for x in arguments
         ]
         self.line(f"call void @{name}({', '.join(listed)})")
+
+    def called(self, name: str, given: Sequence[Num]) -> Num:
+        """The result of a function from elsewhere, of the same type as the numbers given."""
+        x, types = given[0], ", ".join(x.type for x in given)
+        self.declared.add(f"declare {x.type} {name}({types})")
+        listed = ", ".join(f"{x.type} {x.name}" for x in given)
+        return self.new(x.kind, x.width, f"call {x.type} {name}({listed})")
 
     def finished(self) -> str:
         """The whole text."""
@@ -447,12 +450,8 @@ def of_c(name: str) -> Callable[..., Any]:
 
     def function(x: Num, *others: Any) -> Num:
         text, given = x.text, [x, *(x.text.alike(x, y)[1] for y in others)]
-        text.declared.add(f"declare double @{name}({', '.join(['double'] * len(given))})")
-        results = []
-        for i in range(x.width):
-            listed = ", ".join(f"double {y.entry(i).name}" for y in given)
-            results.append(text.new("double", 1, f"call double @{name}({listed})"))
-        return text.joined(results)
+        entries = [[y.entry(i) for y in given] for i in range(x.width)]
+        return text.joined([text.called(f"@{name}", some) for some in entries])
 
     return function
 

@@ -36,7 +36,7 @@ from micrograd.engine import Value
 
 Array = npt.NDArray[np.float64]
 
-# Held while parameters move to other storage, a row is updated, or a function is recorded.
+# Held while parameters move to other storage, a row is updated, or a function is recorded or runs.
 one_at_a_time = RLock()
 
 # The slots in which a Value keeps its numbers. For a parameter in storage, the slot of `data` holds
@@ -81,18 +81,6 @@ class Redirected:
     lock = one_at_a_time
     data = property(lambda p: _get(p, "data"), lambda p, x: _set(p, "data", x))
     grad = property(lambda p: _get(p, "grad"), lambda p, x: _set(p, "grad", x))
-
-    @property
-    def requires_grad(self: Any) -> bool:
-        """As of any Value; a frozen one is in no row, so rows are made anew."""
-        return Node.requires_grad.fget(self)  # type: ignore[attr-defined,no-any-return]
-
-    @requires_grad.setter
-    def requires_grad(self: Any, wanted: bool) -> None:
-        """Freezes this leaf, or undoes that."""
-        Node.requires_grad.fset(self, wanted)  # type: ignore[attr-defined]
-        if storage := _storage_of(self):
-            storage.is_outdated = True
 
     def __isub__(self: Any, other: Any) -> Any:
         if is_recording():
@@ -154,7 +142,7 @@ class Row:
     lock = one_at_a_time
 
     def __init__(self, storage: Storage, indices: Sequence[int]) -> None:
-        self.storage = storage
+        self.storage, self._freezes = storage, Node.freezes
         self.is_slice = all(b == a + 1 for a, b in pairwise(indices)) and bool(indices)
         self.indices = np.array(indices, np.intp)
         self._at: Any = slice(indices[0], indices[-1] + 1) if self.is_slice else self.indices
@@ -162,8 +150,8 @@ class Row:
 
     @property
     def is_current(self) -> bool:
-        """Whether the parameters are still in this storage."""
-        return not self.storage.is_outdated
+        """Whether the parameters are still in this storage, and nothing has been frozen since."""
+        return not self.storage.is_outdated and self._freezes == Node.freezes
 
     data, grad = _numbers(0, "data"), _numbers(1, "grad")
 

@@ -43,7 +43,7 @@ def picture(schedule: Schedule, arguments: Sequence[str], format: str, rankdir: 
     )
     names = [f"g{i}" for i in range(len(groups))]
     *cards, card = distinct([*arguments, "parameters"], "{}_{}", taken=names)
-    n = int(min(slot for slot, _ in schedule.constants))  # parameters come before constants
+    n, _ = schedule.constants[0]  # parameters come before constants
     maker = {(False, slot): card for slot in range(n)}  # the card of each number
     leaves = []
     for argument, name, places in zip(cards, arguments, schedule.inputs, strict=True):

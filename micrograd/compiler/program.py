@@ -68,6 +68,7 @@ class Program:
         have_graphs: for each result, whether it is a Value that was computed outside no_grad().
         weighted: the program for upstream gradients, of several results or of each example.
         shared: the indices of arguments that are the same for all examples.
+        schedule: the groups of the forward pass, and of the backward pass if there is one result.
         training: the latest training steps, see `update.py`; None without any.
     """
 
@@ -107,9 +108,9 @@ class Program:
             self._wanted_with_gradients = [mean, *(gradients[i] for i in order), *results]
         self._row = shared_row(self.parameters)
         self._executors: dict[bool, Any] = {}  # keys: with_gradients
-        self._schedules: dict[bool, Schedule] = {}
         self._places_of: tuple[Any, ...] | None = None  # those last asked for
-        self.schedule_for(self.is_single, units)
+        wanted = self._wanted_with_gradients if self.is_single else self._wanted
+        self.schedule = self._scheduled(units, wanted)
 
     @property
     def row(self) -> Row:
@@ -221,7 +222,9 @@ class Program:
         if known := self._executors.get(with_gradients):
             return known
         with one_at_a_time, collector_at_rest():
-            schedule = self.schedule_for(with_gradients)
+            schedule = self.schedule
+            if with_gradients != self.is_single:
+                schedule = self._scheduled(fused(self.instructions, self._wanted), self._wanted)
             if self.executor in DTYPES:
                 from micrograd.compiler.run_jax import JaxExecutor  # imports JAX: takes a second
 
@@ -238,23 +241,9 @@ class Program:
                 found = (LlvmExecutor if self.executor == "llvm" else NumPyExecutor)(schedule)
             return self._executors.setdefault(with_gradients, found)
 
-    @property
-    def schedule(self) -> Schedule:
-        """The groups of the forward pass, and of the backward pass if there is a single result."""
-        return self.schedule_for(self.is_single)
-
-    def schedule_for(self, with_gradients: bool, units: Fused | None = None) -> Schedule:
-        """The groups of the results alone, or of one result with its gradients."""
-        with one_at_a_time:
-            if with_gradients not in self._schedules:
-                wanted = self._wanted_with_gradients if with_gradients else self._wanted
-                steps = self.instructions
-                uniform = [*self._places, *itertools.chain(*self._of_inputs(True))]
-                found = scheduled(
-                    units or fused(steps, wanted), steps, self._of_inputs(False), uniform, wanted
-                )
-                self._schedules[with_gradients] = found
-            return self._schedules[with_gradients]
+    def _scheduled(self, units: Fused, wanted: Sequence[int]) -> Schedule:
+        uniform = [*self._places, *itertools.chain(*self._of_inputs(True))]
+        return scheduled(units, self.instructions, self._of_inputs(False), uniform, wanted)
 
     def say_which_index(self, arguments: Sequence[Array], n: int) -> None:
         """Raises an IndexError that names the index that another executor found invalid."""

@@ -32,7 +32,7 @@ from micrograd.compiler.loop import loops_in
 from micrograd.compiler.parameters import recorded_as
 from micrograd.compiler.simplify import CONDITIONS, Simplified
 from micrograd.core.arithmetic import as_number
-from micrograd.core.blocks import resumed
+from micrograd.core.blocks import restored, resumed
 from micrograd.core.naming import distinct
 from micrograd.core.node import unrecorded
 from micrograd.core.tracing import Traced
@@ -160,17 +160,13 @@ def _attempt(
         parameters = [*dict.fromkeys([*(p for p in known if p in used), *used])]
         # Values that were not computed from a traced number: their gradients are restored.
         others = [v for v in nodes if not (isinstance(v.data, Traced) or v.is_constant)]
-        grads = [0 if isinstance(v.grad, Traced) else v.grad for v in others]
         for p in candidates:  # the function may have called backward() itself
             p.grad = 0
-        try:
+        with restored(others):
             is_single = isinstance(structure, int)
             if is_single and have_graphs[0]:
                 results[0].backward()
             gradients = [recording.place(p.grad) for p in parameters if is_single]
-        finally:
-            for v, grad in zip(others, grads, strict=True):
-                v.grad = grad
         places = [recording.place(p.data) for p in parameters]
         names = _names(function, shapes, n_upstream)
         found = Recorded(

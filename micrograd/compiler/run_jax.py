@@ -21,7 +21,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import Mesh, PartitionSpec
 
 from micrograd.compiler import run_numpy
 from micrograd.compiler.fuse import MEANS
@@ -64,7 +64,8 @@ class JaxRun:
         self._wrong = Memories[list[Array]]([], [])  # invalid indices: a count for each group
         (end, _), *_ = schedule.constants
         self._store(False, 0, numbers[None, :end])
-        self._store(False, end, np.array([[number for _, number in schedule.constants]]))
+        for slot, number in schedule.constants:
+            self._store(False, slot, np.array([[number]]))
         if first:
             self._store(False, first, numbers[None, end:])
         for group in schedule.before:
@@ -242,8 +243,8 @@ class JaxExecutor:
         self.schedule, self.dtype = schedule, dtype
 
         def compiled(n: int) -> tuple[Any, int]:
-            function, shardings, lanes = sharded(schedule, dtype, n)
-            return jax.jit(function, in_shardings=shardings), lanes
+            function, lanes = sharded(schedule, dtype, n)
+            return jax.jit(function), lanes
 
         self.compiled = lru_cache(KEPT)(compiled)
 
@@ -260,8 +261,8 @@ class JaxExecutor:
         return found[:-1], [np.array(row, float)[:n] for row in rows]
 
 
-def sharded(schedule: Schedule, dtype: str, n: int, first: int = 0) -> tuple[Any, Any, int]:
-    """A function of all devices for n examples, the shardings of its arguments, and its lanes.
+def sharded(schedule: Schedule, dtype: str, n: int, first: int = 0) -> tuple[Any, int]:
+    """A function of all devices for n examples, and how many lanes it has.
 
     Its arguments are the `numbers` of `JaxRun` and the examples. Each device and each tile gets
     equally many lanes; surplus lanes do not count.
@@ -297,7 +298,7 @@ def sharded(schedule: Schedule, dtype: str, n: int, first: int = 0) -> tuple[Any
     function = jax.shard_map(
         share, mesh=mesh, in_specs=specs, out_specs=(same, split), check_vma=False
     )
-    return function, tuple(NamedSharding(mesh, spec) for spec in specs), lanes
+    return function, lanes
 
 
 class JaxLoop:
@@ -328,7 +329,7 @@ class JaxLoop:
         slots = [update.mean, update.square, *update.gradient, *np.concatenate(update.new)]
         results = np.array([(0, slot) for slot in slots], np.int32)
         schedule = update.schedule._replace(results=results)
-        compute, _, lanes = sharded(schedule, "float64", n, first=update.numbers[0])
+        compute, lanes = sharded(schedule, "float64", n, first=update.numbers[0])
         (n_parameters, _), *_ = schedule.constants
         # The data of parameters that the program does not use are the second of the extra numbers.
         used, unused = np.split(np.argsort(update.kept[0]), [n_parameters])

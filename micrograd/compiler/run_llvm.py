@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from micrograd.compiler import llvm_code
 from micrograd.compiler.llvm_code import AT, DONE, STATUS, STEPS, Layout, N, Plan
 from micrograd.compiler.llvm_text import machine, machine_code
+from micrograd.compiler.parameters import one_at_a_time
 from micrograd.compiler.schedule import Array, Schedule, Slots
 
 LINE = 8  # numbers in a cache line
 NO_ORDER = np.zeros(1, np.int64)
 FLOAT, INTEGER = np.dtype(np.float64), np.dtype(np.int64)
+Binary = tuple[Callable[[Any], None], Slots, Layout]  # machine code, and the tables that it reads
 
 
 def why_not() -> str:
@@ -35,25 +37,16 @@ def why_not() -> str:
     return ""
 
 
-class Binary(NamedTuple):
-    """Machine code, the tables that it reads, where its numbers are, and the jobs not in use."""
-
-    code: Callable[[Any], None]
-    tables: Slots
-    layout: Layout
-    free: list[Job]
-
-
 class Job:
-    """The integers `numbers` that the machine code gets, and the memory that it works on.
+    """Machine code, the integers `numbers` that it gets, and the memory that it works on.
 
     The memory has `blocks` of `width` lanes; `uniform` and `rows` are for results of an executor.
     """
 
     uniform, rows = np.empty(0), np.empty((0, 0))
 
-    def __init__(self, schedule: Schedule, plan: Plan, binary: Binary, blocks: int) -> None:
-        layout = binary.layout
+    def __init__(self, runner: _Runner, binary: Binary, blocks: int) -> None:
+        schedule, plan, (self._code, tables, layout) = runner.schedule, runner.plan, binary
         self.blocks, self.width = blocks, layout.width
         memory = np.zeros(layout.lanes + blocks * layout.block + LINE)
         start = -_address(memory) // 8 % LINE
@@ -64,12 +57,12 @@ class Job:
         self.numbers = (ctypes.c_int64 * plan.size)()
         self.numbers[llvm_code.BLOCKS] = blocks
         self._address = ctypes.c_int64(ctypes.addressof(self.numbers))
-        self._code = binary.code  # not `binary`, whose list may hold this job
         self._arguments = [*zip(plan.arguments, map(len, schedule.inputs), strict=True)]
         self._known: dict[int, Any] = {}
         self._given: list[Any] = [(lambda: None, None)] * len(plan.arguments)
-        for name, array in (("memory", memory), ("tables", binary.tables), ("order", NO_ORDER)):
-            self.point(AT[name], array)
+        places = {AT["memory"]: memory, AT["tables"]: tables, AT["order"]: NO_ORDER}
+        for at, array in (places | runner.outside).items():
+            self.point(at, array)
 
     def point(self, at: int, array: Array) -> None:
         """Sets the address and the length of an array, which the job keeps."""
@@ -118,31 +111,23 @@ class _Runner:
 
     largest = 2**62
 
-    def __init__(self, schedule: Schedule, plan: Plan, outside: Mapping[int, Array]) -> None:
+    def __init__(self, schedule: Schedule, plan: Plan, outside: dict[int, Array]) -> None:
         self.schedule, self.plan, self.outside = schedule, plan, outside
         self._binaries: dict[bool, Binary] = {}
+        self._jobs: dict[bool, Job] = {}
 
-    def taken(self, n: int) -> Job:
-        """A job for n examples; `put` puts it back, unless an error has ended its run."""
-        binary = self._binaries.get(n == 1)
+    def job_for(self, n: int) -> Job:
+        """The job for n examples."""
+        is_single = n == 1
+        binary = self._binaries.get(is_single)
         if binary is None:
-            text, tables, layout = llvm_code.text_of(self.schedule, self.plan, n == 1)
-            binary = self._binaries[n == 1] = Binary(machine_code(text), tables, layout, [])
-        blocks = min(binary.layout.tile, -(-n // binary.layout.width))
-        try:
-            job: Job | None = binary.free.pop()
-        except IndexError:
-            job = None
-        if job and job.blocks >= blocks:
-            return job
-        job = Job(self.schedule, self.plan, binary, blocks)
-        for at, array in self.outside.items():
-            job.point(at, array)
+            text, *where = llvm_code.text_of(self.schedule, self.plan, is_single)
+            binary = self._binaries[is_single] = (machine_code(text), *where)
+        layout, job = binary[-1], self._jobs.get(is_single)
+        blocks = min(layout.tile, -(-n // layout.width))
+        if not job or job.blocks < blocks:
+            job = self._jobs[is_single] = Job(self, binary, blocks)
         return job
-
-    def put(self, job: Job, n: int) -> None:
-        """Keeps a job for the next run."""
-        self._binaries[n == 1].free.append(job)
 
 
 class LlvmExecutor(_Runner):
@@ -157,19 +142,18 @@ class LlvmExecutor(_Runner):
 
     def __call__(self, parameters: Array, arguments: Sequence[Array], n: int) -> tuple[Array, Any]:
         """The results that are uniform or means, and a row of lanes for each remaining result."""
-        job, plan = self.taken(n), self.plan
-        if not job.uniform.size:
-            job.uniform = np.empty(self._n_uniform)
-            job.point(plan.returned[0], job.uniform)
-        padded = -(-n // job.width) * job.width
-        if job.numbers[llvm_code.PADDED] != padded:
-            job.rows, job.numbers[llvm_code.PADDED] = np.empty((self._n_rows, padded)), padded
-            job.point(AT["rows"], job.rows)
-        job.point(plan.given[0], parameters)
-        job.run(n, arguments)
-        found = job.uniform.copy(), job.rows[:, :n].copy()
-        self.put(job, n)
-        return found
+        with one_at_a_time:
+            job, plan = self.job_for(n), self.plan
+            if not job.uniform.size:
+                job.uniform = np.empty(self._n_uniform)
+                job.point(plan.returned[0], job.uniform)
+            padded = -(-n // job.width) * job.width
+            if job.numbers[llvm_code.PADDED] != padded:
+                job.rows, job.numbers[llvm_code.PADDED] = np.empty((self._n_rows, padded)), padded
+                job.point(AT["rows"], job.rows)
+            job.point(plan.given[0], parameters)
+            job.run(n, arguments)
+            return job.uniform.copy(), job.rows[:, :n].copy()
 
 
 class LlvmLoop(_Runner):
@@ -185,7 +169,7 @@ class LlvmLoop(_Runner):
 
     def __call__(self, arrays: Sequence[Array], n: int, count: int, order: Array | None) -> bool:
         """Does steps; returns whether the square of the gradients stays finite."""
-        job = self.taken(n)
+        job = self.job_for(n)
         job.numbers[llvm_code.HAS_ORDER] = order is not None
         if order is not None:
             job.point(AT["order"], np.ascontiguousarray(order, np.int64))
@@ -194,7 +178,6 @@ class LlvmLoop(_Runner):
             is_finite = job.run(n, arrays, count)
         finally:
             self.done[0] = job.numbers[DONE]
-        self.put(job, n)
         return is_finite
 
 

@@ -24,12 +24,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from micrograd.compiler.fuse import SCATTERS
+from micrograd.compiler.parameters import one_at_a_time
 from micrograd.compiler.schedule import Array, Block, Group, Loop, Memories, Schedule, Slots
 from micrograd.core.examples import fix_of
 
@@ -305,7 +306,7 @@ class NumPyExecutor:
 
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
-        self.bound: dict[int, NumPyRun] = {}
+        self.run_for = lru_cache(KEPT)(partial(NumPyRun, schedule))
         self.tile = max(16, MEMORY // (8 * schedule.sizes.lanes))  # what fits into the cache
 
     @np.errstate(all="ignore")  # 1 / 0 is infinite, without a warning
@@ -318,32 +319,21 @@ class NumPyExecutor:
         """
         means, rows = slice(*self.schedule.means), []
         total: Any = 0.0
-        runs: dict[int, NumPyRun] = {}
-        for start in range(0, n, self.tile):
-            size = min(self.tile, n - start)
-            run = runs[size] = runs.get(size) or self.taken(size)
-            part = slice(start, start + size)
-            run.load(arguments if size == n else [a[part] if a.ndim else a for a in arguments])
-            run.parameters[...] = parameters
-            for step in run.until_means:
+        with one_at_a_time:
+            for start in range(0, n, self.tile):
+                size = min(self.tile, n - start)
+                run, part = self.run_for(size), slice(start, start + size)
+                run.load(arguments if size == n else [a[part] if a.ndim else a for a in arguments])
+                run.parameters[...] = parameters
+                for step in run.until_means:
+                    step()
+                if size < n:  # the tiles so far
+                    total = run.uniform[means] = total + run.uniform[means] * (size / n)
+                rows.append(run.lane_results())
+            for step in run.after_means:
                 step()
-            if size < n:  # the tiles so far
-                total = run.uniform[means] = total + run.uniform[means] * (size / n)
-            rows.append(run.lane_results())
-        for step in run.after_means:
-            step()
-        results = run.uniform_results(), rows[0] if size == n else np.concatenate(rows, axis=1)
-        self.bound.update(runs)
-        return results
-
-    def taken(self, n: int) -> NumPyRun:
-        """A run for n lanes; whoever takes it puts it back into `bound`.
-
-        It is removed while in use, so that a call from another thread gets a different one.
-        """
-        if n not in self.bound and len(self.bound) >= KEPT:
-            self.bound.pop(next(iter(self.bound)), None)  # the least recently used
-        return self.bound.pop(n, None) or NumPyRun(self.schedule, n)
+            uniform = run.uniform_results()
+        return uniform, rows[0] if size == n else np.concatenate(rows, axis=1)
 
 
 class NumPyLoop:
@@ -369,7 +359,7 @@ class NumPyLoop:
         step.
         """
         numbers, kept, gradient, losses, done = self.memory
-        update, run = self.update, self._executor.taken(n)
+        update, run = self.update, self._executor.run_for(n)
         uniform = run.uniform
         if order is None:  # all steps use the same examples
             run.load(arrays)
@@ -385,7 +375,6 @@ class NumPyLoop:
             if not uniform[update.square] < np.inf or np.isnan(losses[k]):
                 return False
             commit(kept, [uniform[place] for place in self._new], done, k + 1)
-        self._executor.bound[n] = run
         return True
 
 

@@ -141,7 +141,8 @@ class Schedule(NamedTuple):
         sizes: the number of slots in each memory.
         inputs: the rows of each argument.
         zero: the row that is 0 in every lane.
-        constants: pairs of a uniform slot and its number.
+        constants: pairs of a uniform slot and its number, first those of 0 and 1; slots before them
+            are for parameters.
         ones: the rows that are 1 in every lane.
         means: start and end (exclusive) of the adjacent uniform slots that hold the means.
         results: for each result, whether it is in lanes, and its slot; shape (n, 2).
@@ -149,7 +150,7 @@ class Schedule(NamedTuple):
     >>> from micrograd.compiler.program import Program
     >>> from micrograd.engine import Value
     >>> w = Value(1.0)
-    >>> schedule = Program(lambda x: [(w.exp() * x).tanh()], [()], "numpy").schedule_for(False)
+    >>> schedule = Program(lambda x: [(w.exp() * x).tanh()], [()], "numpy").schedule
     >>> schedule.before, schedule.lanes, schedule.after
     ([exp of 1], [* of 1 in lanes, tanh of 1 in lanes], [])
     >>> schedule.ones  # the rows are x, 1, 0, 1, exp(w) x, 1, y, 1
@@ -215,36 +216,30 @@ def scheduled(
 
 def _levels(fused: Fused) -> list[list[list[int]]]:
     # For each phase (before the lanes, in lanes, after the means), the places of units by level.
-    units, n = fused.units, len(fused.units)
+    units, wide = fused.units, len(fused.lanes)
+    n = len(units) * wide
     late: set[int] = set()  # means, and what depends on them
-    # The level of each place: at most 0, n or 2n, depending on its phase; the phases cannot overlap
-    # because no chain has more than n units. The last entry is the level of ONE.
-    level = [-n] * (len(fused.lanes) + 1)
+    # The level of each place: a multiple of `wide`, or a little less for a part, which runs just
+    # before its whole. It is at most 0, n or 2n, depending on its phase; the phases cannot overlap
+    # because no chain is longer. The last entry is the level of ONE.
+    level = [-n] * (wide + 1)
     for place, unit in units.items():
         is_mean, is_lane = unit.op in MEANS, fused.lanes[place]
         if is_mean or not (is_lane or all(map(late.isdisjoint, unit.operands))):
             late.add(place)
         level[place] = n if is_mean or is_lane else 2 * n * (place in late)
-    parts: list[tuple[int, int]] = []  # pairs of a part and its whole
+    found: dict[int, list[int]] = defaultdict(list)
     for place, unit in reversed(units.items()):
         last = level[place]
+        found[last].append(place)
+        earlier = -(-last // wide) * wide - wide
         for source in chain.from_iterable(unit.operands):
-            latest = last - 1
-            if source >= fused.n_instructions:
-                parts.append((source, place))
-                latest = last
+            latest = last - 1 if source >= fused.n_instructions else earlier
             if level[source] > latest:
                 level[source] = latest
-    turn = [0] * len(level)  # inside a level, a part comes before its whole
-    for part, whole in reversed(parts):
-        if level[part] == level[whole]:
-            turn[whole] = max(turn[whole], turn[part] + 1)
-    found: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for place in units:
-        found[level[place], turn[place]].append(place)
     phases: list[list[list[int]]] = [[], [], []]
-    for last, turns in sorted(found):
-        phases[-(-last // n)].append(found[last, turns])
+    for last in sorted(found):
+        phases[-(-last // n)].append(found[last][::-1])
     return phases
 
 
@@ -280,12 +275,12 @@ class _Layout:
 
     def take_constants(self, instructions: Instructions, results: Sequence[int]) -> None:
         """Takes slots for the constants that are needed, and for 0 and 1."""
+        zero, one, row = *self.take_slots([None, None], False), *self.take_slots([None], True)
         known = {*results}.union(*chain.from_iterable(u.operands for u in self.units.values()))
         constants = [i for i in self.numbers if i in known and instructions.ops[i] == "constant"]
         self.take_slots(constants, False)
-        zero, one, row = *self.take_slots([None, None], False), *self.take_slots([None], True)
-        self.constants = [(self.slot[i], float(self.numbers[i])) for i in constants]
-        self.constants += [(zero, 0.0), (one, 1.0)]
+        self.constants = [(int(zero), 0.0), (int(one), 1.0)]
+        self.constants += [(self.slot[i], float(self.numbers[i])) for i in constants]
         self.fixed = {(ZERO, False): zero, (ONE, False): one}
         self.fixed.update({(ZERO, True): row, (ONE, True): row + 1})
 

@@ -57,7 +57,6 @@ import re
 import textwrap
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -151,73 +150,28 @@ def scalar_source(
     The function returns a list of the results. If `gradients` are given, the places of one mean
     gradient for each parameter, it returns the mean of the one result and a list of its gradients.
     `inputs` has a name for each input; `parameters` maps places to labels, or to ''.
+
+    Raises:
+        ValueError: there is a loop, whose steps have no numbers of their own.
     """
+    if steps.bodies:
+        raise ValueError("a program with a loop of `scan` is not a list of numbers: use `source`")
     names = identifiers([*inputs, *(x or f"p{i}" for i, x in enumerate(parameters.values()))])
     n, variables = len(inputs), numbered("v", names)
     known = dict(zip([*range(n), *parameters], names, strict=True))
     lines = [assignment(f"[{', '.join(names[n:])}]", "parameters")] if parameters else []
     lines += [assignment(f"[{', '.join(names[:n])}]", "inputs")] if inputs else []
-    lines += _scalar_lines(steps, [*results, *(gradients or ())], known, variables)
+    for place in needed(steps, [*results, *(gradients or ())]):
+        op, operands, number = steps[place]
+        if op == "constant":
+            known[place] = repr(float(number))
+        elif place not in known:
+            known[place] = next(variables)
+            lines.append(assignment(known[place], expression(op, [known[i] for i in operands])))
     returned = f"[{', '.join(known[i] for i in results)}]"
     if gradients is not None:
         returned = f"{known[results[0]]},{SPACE}[{', '.join(known[i] for i in gradients)}]"
     return definition("program", ["parameters", "inputs"], [*lines, f"return{SPACE}{returned}"])
-
-
-def _scalar_lines(
-    steps: Instructions, results: Sequence[int], known: dict[int, str], variables: Iterator[str]
-) -> list[str]:
-    # A line for each number that is not known yet; `known` gets its name.
-    lines = []
-    for place in needed(steps, results):
-        op, operands, number = steps[place]
-        given = [known[i] for i in operands]
-        if op == "constant":
-            known[place] = repr(float(number))
-        elif op.startswith("pick"):
-            [loop], k = operands, int(op.removeprefix("pick "))
-            body, names = steps.bodies[loop], given[0].split()
-            n, m = len(body.states), len(body.outputs)
-            t, j = divmod(k - n, m or 1)
-            t = body.n_steps - 1 - t if body.is_backward else t
-            known[place] = f"{names[0]}[{k}]" if k < n else f"{names[1]}[{t}][{j}]"
-        elif op == "loop":
-            body, names = steps.bodies[place], [next(variables) for _ in range(4)]
-            known[place] = " ".join(names)
-            lines += _scalar_loop(body, given, names, variables)
-        elif place not in known:
-            known[place] = next(variables)
-            lines.append(assignment(known[place], expression(op, given)))
-    return lines
-
-
-def _scalar_loop(
-    body: Any, given: list[str], names: list[str], variables: Iterator[str]
-) -> list[str]:
-    # The lines of a loop; the names are those of the states, the outputs, the states of all steps,
-    # and what is read in a step.
-    state, outputs, kept, read = names
-    n, width = len(body.states), len(body.reads)
-    end = n + width * body.n_steps
-    places = [*body.states, *body.reads, *(place for place, _ in body.kept)]
-    inner = {place: next(variables) for place in places}
-    inner.update(zip(body.outside, given[end : end + len(body.outside)], strict=True))
-    taken = [inner[place] for place in places]
-    rows = ", ".join(f"[{', '.join(given[n + width * t :][:width])}]" for t in range(body.n_steps))
-    columns = [f"{given[-1].split()[2]}[-1 - {read}][{k}]" for _, k in body.kept]
-    index = f"[{'-1 - ' * body.is_backward}{read}]"
-    inside = [f"{kept}.append({state})"] * (not body.is_backward)
-    inside += [assignment(f"[{', '.join(taken[:n])}]", state)] * bool(n)
-    if width:
-        inside.append(assignment(f"[{', '.join(taken[n : n + width])}]", f"[{rows}]{index}"))
-    inside += map(assignment, taken[n + width :], columns)
-    inside += _scalar_lines(body.steps, [*body.new, *body.outputs], inner, variables)
-    made, new = ([inner[i] for i in some] for some in (body.outputs, body.new))
-    inside += [f"{outputs}.append([{', '.join(made)}])"] * bool(made)
-    inside.append(assignment(state, f"[{', '.join(new)}]"))
-    lines = [assignment(state, f"[{', '.join(given[:n])}]"), assignment(outputs, "[]")]
-    lines += [assignment(kept, "[]")] * (not body.is_backward)
-    return [*lines, f"for {read} in range({body.n_steps}):", *(INDENT + line for line in inside)]
 
 
 def matrix_source(

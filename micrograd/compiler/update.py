@@ -58,7 +58,6 @@ class Update(NamedTuple):
         schedule: the groups of the program, and then those of the rule.
         mean, square: the slots of the mean, and of the sum of the squares of the gradients.
         numbers: the slots of the numbers that all parameters share, the first extra ones.
-        constants: the last of these numbers, which never change.
         kept, new: the slots of the data and of each state, and of their new numbers.
         gradient: the slots of the gradients.
         states: the names of the states.
@@ -68,7 +67,6 @@ class Update(NamedTuple):
     mean: int
     square: int
     numbers: Slots
-    constants: list[float]
     kept: list[Slots]
     new: list[Slots]
     gradient: Slots
@@ -96,20 +94,19 @@ def updating(schedule: Schedule, optimizer: Optimizer, places: Array) -> Update:
         size += count
         return np.arange(size - count, size, dtype=np.int32)
 
-    used = needed(steps, [data, *new])
-    constants = [i for i in used if steps.ops[i] == "constant"]
-    numbers = taken(len(shared) + len(constants))
+    used, numbers = needed(steps, [data, *new]), taken(len(shared))
     others = np.setdiff1d(np.arange(n), places)
     old = np.empty(n, np.int32)
     old[places], old[others] = np.arange(len(places)), taken(len(others))
     slots: dict[int, Slots] = {  # of the result of each instruction
         **{x.place: numbers[i : i + 1] for i, x in enumerate(shared)},
-        **{i: numbers[len(shared) + k :][:1] for k, i in enumerate(constants)},
         p.place: old,
     }
     slots.update({state.place: taken(n) for state in states.values()})
+    slots |= (fixed := {i: taken(1) for i in used if steps.ops[i] == "constant"})
+    constants = [(slot.item(), float(steps.numbers[i])) for i, slot in fixed.items()]
     kept = [old, *(slots[state.place] for state in states.values())]
-    found = np.full(n, schedule.constants[-2][0], np.int32)  # the slot of 0
+    found = np.full(n, schedule.constants[0][0], np.int32)  # the slot of 0
     found[places] = schedule.results[1 : 1 + len(places), 1]
     slots[g.place] = gradient = taken(n)
     groups = [Group("copy", Block(False, gradient), (Block(False, found),))]
@@ -124,10 +121,10 @@ def updating(schedule: Schedule, optimizer: Optimizer, places: Array) -> Update:
     lists, square = Block(False, gradient.reshape(1, 1, -1)), taken(1)
     groups.append(Group("dot", Block(False, square.reshape(1, 1, 1)), (lists, lists)))
     sizes = schedule.sizes._replace(uniform=size)
-    changed = schedule._replace(after=[*schedule.after, *groups], sizes=sizes)
+    after, constants = [*schedule.after, *groups], [*schedule.constants, *constants]
+    changed = schedule._replace(after=after, sizes=sizes, constants=constants)
     return Update(
-        changed, int(schedule.results[0, 1]), int(square[0]), numbers,
-        [float(steps.numbers[i]) for i in constants], kept,
+        changed, int(schedule.results[0, 1]), int(square[0]), numbers, kept,
         [slots[i] for i in (data, *new)], gradient, list(states),
     )  # fmt: skip
 
@@ -147,9 +144,7 @@ class Training:
     def __init__(self, program: Program, optimizer: Optimizer, row: Row, places: Array) -> None:
         self.optimizer, self.row, self._kept = optimizer, row, _kept(optimizer)
         update = updating(program.schedule, optimizer, places)
-        self._n_shared = len(optimizer.at_step(1))
         self._numbers = np.zeros((MOST, len(update.numbers)))
-        self._numbers[:, self._n_shared :] = update.constants
         self._losses, self._done = np.zeros(MOST), [0]
         self._now: list[tuple[float, ...]] = []
         kept = [row.data, *map(optimizer._parameters.state, update.states)]
@@ -187,7 +182,7 @@ class Training:
         if lrs:
             now = [(lr, *others) for lr, (_, *others) in zip(lrs, now, strict=True)]
         if now != self._now:  # an assignment takes longer than the comparison
-            self._numbers[:count, : self._n_shared] = self._now = now
+            self._numbers[:count] = self._now = now
         self._done[0] = 0
         try:
             is_finite = self._loop(arrays, n, count, order)

@@ -93,11 +93,6 @@ def test_an_edit_of_the_model(edit):
 # Beside those that the table of demos/speed has.
 CASES = load("speed/staleness").CASES
 NUMBERS = {
-    "an attribute that match reads": (
-        "class C: pass\nc = C(); c.rate = 2.0\ndef rate_of(c):\n match c:\n"
-        "  case C(rate=r): return r",
-        "rate_of(c) * x", "c.rate = 5.0",
-    ),
     "getattr, the name in a variable": (
         "c = NS(rate=2.0); name = 'rate'", "getattr(c, name) * x", "c.rate = 5.0"
     ),
