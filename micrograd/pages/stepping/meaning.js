@@ -69,12 +69,12 @@ const shape = (kind, name = kind) => {
   return make("span", "key", icon, termOf(name));
 };
 const state = (kind, name = kind) => shape(`card ${kind}`, name);
-const colour = (kind, name) => make("span", `key ${kind}`, termOf(name));
+const colour = (kind, name, arrow = "") => make("span", `key ${kind}`, arrow, termOf(name));
 const isShown = {input: given.graph.kinds.includes("i"), parameter: given.graph.kinds.includes("p")};
 $("legend").append(
   ...["input", "parameter", "operation", "result"].filter(kind => isShown[kind] ?? true).map(kind => shape(kind)),
   ...["now", "given", "picked"].map(kind => state(kind)),
-  ...[state("later", "dot"), colour("ink", "data"), colour("gradient", "gradient"), colour("local", "local")],
+  ...[state("later", "dot"), colour("ink", "data", "→"), colour("gradient", "gradient", "←"), colour("local", "local")],
   colour("ink before", "before"),
   ...(given.graph.boxes.length
     ? [make("span", "key gradient", word("back", "{{legend.back}}")), colour("ink", "limit")]
