@@ -17,7 +17,7 @@ from collections import Counter
 from importlib.util import find_spec
 
 import pytest
-from compiled import computed_by_matrices, computed_by_source, skip_without
+from compiled import ALL_EXECUTORS, computed_by_matrices, computed_by_source
 from random_programs import OPERATIONS, TOLERANCE, Program, error
 
 from micrograd import fit
@@ -101,10 +101,9 @@ def test_random_graphs_have_the_gradients_of_pytorch(effort, record_property):
     assert effort == 1 or operations == {operation.name for operation in OPERATIONS}
 
 
-@pytest.mark.parametrize("executor", ["numpy", "llvm", pytest.param("jax", marks=pytest.mark.slow)])
+@ALL_EXECUTORS
 def test_compiled_random_programs_agree_with_eager_mode(executor, effort, record_property):
     """So do both of their sources, run as Python."""
-    skip_without(executor)
     compared, operations = 0, set()
     for seed in range({"numpy": 20 * effort, "llvm": 6 * effort, "jax": 5}[executor]):
         program = Program(seed)

@@ -2,15 +2,16 @@
 
 import itertools
 import math
-import random
 from collections import Counter
 from operator import neg
 
 import numpy as np
 import pytest
 from compiled import (
+    ALL_EXECUTORS,
     assert_agrees,
     assert_close,
+    attention,
     by_batch,
     by_engine,
     function_of,
@@ -24,13 +25,8 @@ import micrograd
 from micrograd import Value, no_grad, take, values, where
 from micrograd.core.node import operation, operations
 from micrograd.losses import cross_entropy, hinge
-from micrograd.nn import Linear
 
 pytestmark = pytest.mark.usefixtures("executor")
-JAX = pytest.param("jax", marks=pytest.mark.slow)  # takes a second to compile each program
-ALL_EXECUTORS = pytest.mark.parametrize(
-    "executor", ["numpy", "llvm", JAX], indirect=True, scope="module"
-)
 
 
 # ---- every operation, on all kinds of operands
@@ -314,27 +310,9 @@ def test_a_program_is_deep_without_recursion():
 
 @ALL_EXECUTORS
 def test_attention_over_a_short_sequence():
-    random.seed(2)
-    q, k, v = Linear(2, 3), Linear(2, 3), Linear(2, 3)
-
-    def function(x):
-        queries, keys, values = map(q, x), list(map(k, x)), list(map(v, x))
-        total = Value(0.0)
-        for query in queries:
-            scores = [sum(a * b for a, b in zip(query, key, strict=True)) for key in keys]
-            weights = [score.exp() for score in scores]
-            norm = sum(weights)
-            mixed = [
-                sum(w * value[d] for w, value in zip(weights, values, strict=True)) / norm
-                for d in range(3)
-            ]
-            total = total + sum(mixed) ** 2
-        return total
-
-    parameters = [*q.parameters(), *k.parameters(), *v.parameters()]
+    function, parameters, examples = attention()
     for n in (1, 2, 5):
-        xs = np.random.default_rng(n).normal(size=(n, 4, 2))
-        assert_agrees(function, parameters, xs, scale=10)
+        assert_agrees(function, parameters, *examples(n), scale=10)
 
 
 def test_an_operation_that_is_added_runs_on_a_plain_input():
@@ -375,12 +353,3 @@ def test_take_compiled_is_take_as_it_is(table, use):
         return use(take(table, i)) * w
 
     assert micrograd.compile(f)([0, 1]).lanes.tolist() == [f(0).data, f(1).data]
-
-
-@pytest.mark.parametrize("n", [1, 2])
-def test_zero_times_infinity_is_nan_for_any_number_of_examples(n):
-    ws = [Value(0.5), Value(1.0), Value(2.0)]
-    loss = micrograd.compile(lambda x, y: sum(w * xi for w, xi in zip(ws, x, strict=True)) * y)
-    loss([[math.inf, 1.0, 2.0]] * n, [0.0] * n).backward()
-    assert math.isnan(ws[0].grad)
-    assert [w.grad for w in ws[1:]] == [0.0, 0.0]

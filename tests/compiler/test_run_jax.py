@@ -1,22 +1,19 @@
 """The executor on JAX, against the one on NumPy, on one device and on eight."""
 
-import itertools
 import json
 import math
 import os
-import random
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from compiled import assert_close, by_batch, mlp, rows
+from compiled import assert_close, attention, by_batch, mlp, rows
 
 from micrograd import Value, compile, no_grad, take
 from micrograd.compiler import function as function_module
 from micrograd.losses import hinge
-from micrograd.nn import Linear
 
 jax = pytest.importorskip("jax", reason="pip install jax")
 run_jax = pytest.importorskip("micrograd.compiler.run_jax")
@@ -44,50 +41,10 @@ def penalised(sizes, activation):
     return loss, model.parameters(), lambda n: (rows(n, sizes[0]), 1.0 - 2 * (np.arange(n) % 2))
 
 
-def attention():
-    random.seed(2)
-    table = [[Value(random.uniform(-1, 1)) for _ in range(2)] for _ in range(5)]
-    q, k, v = Linear(2, 3), Linear(2, 3), Linear(2, 3)
-
-    def loss(tokens):
-        x = [take(table, token) for token in tokens]
-        queries, keys, values = map(q, x), list(map(k, x)), list(map(v, x))
-        total = Value(0.0)
-        for query in queries:
-            scores = [sum(a * b for a, b in zip(query, key, strict=True)) for key in keys]
-            weights = [score.exp() for score in scores]
-            mixed = [sum(w * u[d] for w, u in zip(weights, values, strict=True)) for d in range(3)]
-            total = total + (sum(mixed) / sum(weights)) ** 2
-        return total
-
-    parameters = [*itertools.chain(*table), *(p for m in (q, k, v) for p in m.parameters())]
-    return loss, parameters, lambda n: (np.random.default_rng(n).integers(0, 5, size=(n, 4)),)
-
-
-def tables():
-    w = [Value(0.5), Value(-1.0), Value(2.0)]
-
-    def loss(x, i):
-        of_results = take([(p * x).tanh() for p in w], i) + take([w[0], x, 2.0], i)
-        return of_results + take(w, i) * take(w, 2 - i) + take(w, w[2].data) * sum(w).sin()
-
-    return loss, w, lambda n: (rows(n, 1)[:, 0], np.arange(n) % 3)
-
-
 PROGRAMS = {
     "relu": lambda: penalised((2, 5, 4, 1), "relu"),
     "attention": attention,
-    "tables": tables,
 }
-
-
-@pytest.mark.slow
-def test_tables_with_any_number_of_examples():
-    loss, parameters, examples = tables()
-    compiled = None
-    for n in (1, 2, 7):
-        compiled = assert_as_numpy(loss, parameters, *examples(n), scale=1, compiled=compiled)
-    assert len(compiled.programs) == 1
 
 
 @pytest.mark.slow
@@ -102,9 +59,6 @@ def test_arguments_of_all_kinds():
     batch.backward()
     assert (batch.data, w.grad) == (4.0, 4.0)
     assert compile(lambda x: w * len(x), executor="jax")(np.zeros((3, 0))).data == 0.0
-
-
-# ---- batches
 
 
 # ---- errors

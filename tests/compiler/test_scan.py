@@ -17,14 +17,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from compiled import computed_by_matrices, computed_by_source, skip_without
+from compiled import ALL_EXECUTORS, computed_by_matrices, computed_by_source
 from random_programs import LARGEST, STEEPEST, TOLERANCE, Program, error
 
 from micrograd import MLP, SGD, Value, compile, derivative, fit, scan, take, values, where
 
-on_all_executors = pytest.mark.parametrize(
-    "executor", ["numpy", "llvm", pytest.param("jax", marks=pytest.mark.slow)]
-)
 LENGTHS = [0, 1, 2, 3, 8, 30]
 
 
@@ -135,9 +132,8 @@ def errors(loop, executor, expected):
             yield "gradient", error([slopes[p] for p in loop.parameters], gradients, scale)
 
 
-@on_all_executors
+@ALL_EXECUTORS
 def test_a_loop_without_examples_in_a_loop_over_them(executor):
-    skip_without(executor)
     w, v = Value(0.9), Value(0.3)
 
     def loss(x):
@@ -156,9 +152,8 @@ def test_a_loop_without_examples_in_a_loop_over_them(executor):
     assert (w.grad, v.grad) == pytest.approx(expected, rel=1e-12)
 
 
-@on_all_executors
+@ALL_EXECUTORS
 def test_random_loops_agree_with_eager_mode(executor, effort, record_property):
-    skip_without(executor)
     compared = 0
     seeds = range(1, 1 + {"numpy": 8 * effort, "llvm": 5 * effort, "jax": 4}[executor])
     for seed in seeds:
@@ -176,7 +171,6 @@ def test_random_loops_agree_with_eager_mode(executor, effort, record_property):
 
 def assert_as_eager(function, parameters, executor, *arguments):
     """Checks the mean of the function over a batch, and its gradients."""
-    skip_without(executor)
     found = []
     for is_compiled in (False, True):
         for p in parameters:
@@ -192,7 +186,7 @@ def assert_as_eager(function, parameters, executor, *arguments):
     assert found[1] == pytest.approx(found[0], abs=1e-12)
 
 
-@on_all_executors
+@ALL_EXECUTORS
 def test_a_recurrent_network_with_a_table_and_targets_of_every_step(executor):
     rng = np.random.default_rng(0)
     table, W = values(rng.normal(size=(3, 2))), values(rng.normal(size=(2, 4)))
@@ -212,7 +206,7 @@ def test_a_recurrent_network_with_a_table_and_targets_of_every_step(executor):
     assert_as_eager(loss, parameters, executor, rng.integers(0, 3, (4, 6)))
 
 
-@on_all_executors
+@ALL_EXECUTORS
 def test_states_of_all_forms_and_loops_in_loops(executor):
     w, v = Value(0.7), Value(-0.3)
 
@@ -230,7 +224,7 @@ def test_states_of_all_forms_and_loops_in_loops(executor):
     assert_as_eager(loss, [w, v], executor, [0.5, -1.0, 0.25], [1.0, 2.0, 3.0])
 
 
-@on_all_executors
+@ALL_EXECUTORS
 def test_a_derivative_inside_of_a_step_and_one_of_a_loop(executor):
     w = Value(1.5)
 
@@ -257,9 +251,8 @@ def test_the_program_does_not_grow_with_the_steps():
     assert instructions(10) == instructions(10_000)
 
 
-@on_all_executors
+@ALL_EXECUTORS
 def test_training_steps_and_results_in_a_list(executor):
-    skip_without(executor)
     model = MLP(3, [4, 2], activation="tanh")
 
     def both(x, y):
@@ -316,7 +309,7 @@ def test_wrong_calls_are_errors():
         scan(lambda y, _: (y, None), 1.0, [1.0, 2.0], length=3)
 
 
-@on_all_executors
+@ALL_EXECUTORS
 def test_steps_of_different_forms_are_recorded_one_by_one(executor):
     w = Value(0.5)
 
@@ -326,7 +319,7 @@ def test_steps_of_different_forms_are_recorded_one_by_one(executor):
     assert_as_eager(lambda x: sum(scan(step, [x], [1.0, 2.0])[0]), [w], executor, [1.0, 3.0])
 
 
-@on_all_executors
+@ALL_EXECUTORS
 def test_a_choice_in_each_lane(executor):
     w = Value(0.8)
 

@@ -5,7 +5,7 @@ from functools import partial, wraps
 
 import numpy as np
 import pytest
-from compiled import assert_close, mlp, rows, skip_without
+from compiled import ALL_EXECUTORS, assert_close, mlp, rows
 from sampling import thinned
 
 import micrograd
@@ -31,19 +31,6 @@ class Own(Optimizer):
     def rule(self, p, g, state, lr):
         v = 0.5 * state["v"] + g
         return p - lr * np.tanh(v), {"v": v}
-
-
-LLVM = pytest.param("llvm", marks=pytest.mark.slow)
-JAX = pytest.param("jax", marks=pytest.mark.slow)  # takes seconds to compile each loop
-ALL_EXECUTORS = pytest.mark.parametrize(
-    "executor", ["numpy", "llvm", JAX], indirect=True, scope="module"
-)
-
-
-@pytest.fixture(scope="module", params=["numpy", LLVM])
-def executor(request):
-    skip_without(request.param)
-    return request.param
 
 
 def model_and_loss(executor):

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import firefox
 import pytest
-from browser import violations
+from browser import until, violations
 from demo_scripts import DEMOS
 from wrong_engines import MISTAKES
 
@@ -253,13 +253,9 @@ class Learner:
     def press(self, name):
         self.button(name).click()
 
-    def wait(self, seconds=60):
+    def wait(self):
         """Waits until Python is ready, and has drawn the pictures."""
-        for _ in range(20 * seconds):
-            if self.page.evaluate("python.ready && !python.waiting && !running"):
-                return
-            self.page.wait_for_timeout(50)
-        pytest.fail(f"still waiting: {self.told('status')}")
+        until(self.page, "python.ready && !python.waiting && !running", seconds=60)
 
     def type(self, old, new):
         """Selects the old text in the editor, and types the new one."""
@@ -276,11 +272,7 @@ class Learner:
 
     def has(self, text):
         """Waits until the editor has taken over what was typed."""
-        for _ in range(100):
-            if self.page.evaluate("editor.text") == text:
-                return
-            self.page.wait_for_timeout(20)
-        pytest.fail(f"typed {text!r}, got {self.page.evaluate('editor.text')!r}")
+        until(self.page, f"editor.text === {json.dumps(text)}")
 
     def write(self, text):
         """Replaces all text in the editor."""
@@ -329,12 +321,10 @@ def test_the_file_is_small_enough_and_says_what_is_inside(page_file, builder):
         assert f"{name} {version}" in text
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_in_the_course(opened, page_file, scheme):
-    with opened(page_file, offline=True, color_scheme=scheme) as page:
-        Learner(page)
-        assert violations(page) == []
+def test_axe_finds_nothing_in_the_course(learner):
+    for scheme in ("light", "dark"):
+        learner.page.emulate_media(color_scheme=scheme)
+        assert violations(learner.page) == []
 
 
 FOR_A_GPT = "".join(
@@ -349,7 +339,6 @@ FOR_A_GPT = "".join(
 )
 
 
-@pytest.mark.slow
 def test_a_learner_goes_from_the_first_task_to_the_last(learner):
     for chapter, edits in ANSWERS.items():
         learner.wait()
@@ -419,7 +408,6 @@ def own_page(builder, page_file, tmp_path_factory):
     return path
 
 
-@pytest.mark.slow
 def test_a_chapter_of_a_teachers_own(opened, own_page):
     assert "powers = [math" not in own_page.read_text(encoding="utf-8")  # of its solution
     with opened(own_page, offline=True) as page:
@@ -457,7 +445,6 @@ def test_a_chapter_that_lacks_something_is_an_error(builder, tmp_path):
         builder.texts_of_own(folder)
 
 
-@pytest.mark.slow
 def test_each_chapter_can_be_entered_and_reset(learner):
     for number, chapter in enumerate(CHAPTERS, 1):
         learner.write("")
@@ -481,7 +468,6 @@ def test_each_chapter_can_be_entered_and_reset(learner):
         assert chapter not in learner.done()
 
 
-@pytest.mark.slow
 def test_what_start_here_replaces_is_stored_and_can_be_had_back(learner):
     mine = "def slope(f, x, h):\n    return 1  # mine\n"
     learner.write(mine)
@@ -494,7 +480,6 @@ def test_what_start_here_replaces_is_stored_and_can_be_had_back(learner):
     assert learner.page.evaluate("editor.text").startswith(mine)
 
 
-@pytest.mark.slow
 def test_what_does_not_end_can_be_stopped(learner):
     endless = "while True:\n    print('again')\n"
     learner.write(endless)
@@ -531,7 +516,6 @@ BROKEN = {  # the program, a part of what the page says, and where
 }
 
 
-@pytest.mark.slow
 def test_what_breaks_is_said_and_the_text_is_kept(opened, page_file):
     with opened(page_file, offline=True) as page:
         learner = Learner(page)
@@ -542,7 +526,6 @@ def test_what_breaks_is_said_and_the_text_is_kept(opened, page_file):
             assert page.evaluate("editor.text") == text
 
 
-@pytest.mark.slow
 def test_what_was_written_is_there_again(chromium, page_file, tmp_path):
     context = chromium.new_context(offline=True)
     page = context.new_page()
@@ -569,7 +552,6 @@ def test_what_was_written_is_there_again(chromium, page_file, tmp_path):
     context.close()
 
 
-@pytest.mark.slow
 def test_an_export_of_any_chapter_is_carried_on_anywhere(chromium, page_file, tmp_path):
     def fresh():
         context = chromium.new_context(offline=True, accept_downloads=True)
@@ -600,20 +582,18 @@ def test_an_export_of_any_chapter_is_carried_on_anywhere(chromium, page_file, tm
     learner.page.context.close()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("width", [390, 960, 1920])
-def test_nothing_is_wider_than_the_window(opened, page_file, width):
-    with opened(page_file, width=width, offline=True) as page:
-        learner = Learner(page)
-        for chapter in (*CHAPTERS, "built", "free"):
-            page.evaluate("name => open(name)", chapter)
+def test_nothing_is_wider_than_the_window(learner):
+    for chapter in (*CHAPTERS, "built", "free"):
+        learner.page.evaluate("name => open(name)", chapter)
+        for width in (390, 960, 1920):
+            learner.page.set_viewport_size({"width": width, "height": 800})
             learner.wait()
-            assert page.evaluate("document.documentElement.scrollWidth") <= width, chapter
-        sizes = page.evaluate(
-            "[...document.querySelectorAll('body *')].filter((x) => x.offsetParent)"
-            ".map((x) => parseFloat(getComputedStyle(x).fontSize))"
-        )
-        assert min(sizes) >= 11
+            assert learner.page.evaluate("document.documentElement.scrollWidth") <= width, chapter
+            sizes = learner.page.evaluate(
+                "[...document.querySelectorAll('body *')].filter((x) => x.offsetParent)"
+                ".map((x) => parseFloat(getComputedStyle(x).fontSize))"
+            )
+            assert min(sizes) >= 11
 
 
 # ---- Another browser

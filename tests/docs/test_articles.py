@@ -263,27 +263,6 @@ def test_the_record_is_what_pytorch_learns():
     assert load("static_graph").recorded() == pytest.approx(weights_of_pytorch(), rel=0, abs=1e-12)
 
 
-# ---- orders and cost
-
-
-def test_every_order_gives_the_same_gradients_and_recursion_wrong_ones():
-    demo = load("orders_and_cost")
-    for order in demo.topological_orders(demo.essay_graph()):
-        gradients = demo.gradients_along(order)
-        assert (gradients["a"], gradients["b"], gradients["loss"]) == (-3, -3, 1)
-    assert demo.orders_by_trial(demo.essay_graph()) == 4
-    assert demo.by_order() == -2
-    assert demo.by_recursion() == -4
-
-
-def test_size_and_memory_of_a_chain():
-    demo = load("orders_and_cost")
-    assert demo.size(demo.chain(999)) == 999 + 2 * 998
-    graph_bytes, backward_bytes = zip(*map(demo.memory, (500, 2000, 8000)), strict=True)
-    assert demo.slope((500, 2000, 8000), graph_bytes) == pytest.approx(1, abs=0.1)
-    assert all(0 < b < g for b, g in zip(backward_bytes, graph_bytes, strict=True))
-
-
 if __name__ == "__main__":
     note = "PyTorch's weights, recorded by: PYTHONPATH=tests python tests/docs/test_articles.py"
     record = json.dumps({"source": note, "weights": weights_of_pytorch()}, indent=1)

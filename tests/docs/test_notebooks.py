@@ -10,10 +10,9 @@ import io
 import json
 import re
 import shutil
-import subprocess
-import sys
 
 import pytest
+from blocks import python
 from demo_scripts import DEMOS, load, run
 from PIL import Image
 
@@ -261,16 +260,12 @@ def folder(program, tmp_path_factory):
     shutil.copy(DEMOS / "notebooks.py", folder)
     for name in NAMES:
         (folder / f"{name}.py").write_text(SMALL, encoding="utf-8")
-    process = notebooks(folder)
-    assert process.returncode == 0, process.stderr
+    notebooks(folder)
     return folder
 
 
-def notebooks(folder, *options):
-    return subprocess.run(
-        [sys.executable, str(folder / "notebooks.py"), *options],
-        cwd=folder, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+def notebooks(folder, *options, code=0):
+    return python(folder / "notebooks.py", *options, folder=folder, code=code)
 
 
 @pytest.mark.slow
@@ -293,16 +288,13 @@ def test_a_notebook_is_made_from_its_source(folder):
 
 @pytest.mark.slow
 def test_check_passes_what_is_up_to_date_and_tells_what_is_not(folder):
-    process = notebooks(folder, "--check")
-    assert process.returncode == 0, process.stderr
-
+    notebooks(folder, "--check")
     before = (folder / "lecture.ipynb").read_bytes()
     (folder / "lecture.py").write_text(SMALL.replace("3.0", "4.0"), encoding="utf-8")
     raising = SMALL.replace("print(x)", "print(x / 0)")
     (folder / "backprop_in_pictures.py").write_text(raising, encoding="utf-8")
-    process = notebooks(folder, "--check")
-    assert process.returncode == 1
-    assert "lecture.ipynb: cell 1 differs from the source" in process.stderr
-    assert "backprop_in_pictures.ipynb: " in process.stderr
-    assert "ZeroDivisionError" in process.stderr
+    said = notebooks(folder, "--check", code=1).stderr
+    assert "lecture.ipynb: cell 1 differs from the source" in said
+    assert "backprop_in_pictures.ipynb: " in said
+    assert "ZeroDivisionError" in said
     assert (folder / "lecture.ipynb").read_bytes() == before

@@ -5,13 +5,11 @@ import doctest
 import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import operations
 import pytest
-from blocks import BLOCKS, PAGES, README, ROOT, block, lines, shell
+from blocks import BLOCKS, PAGES, README, ROOT, block, lines, python, shell
 from rooms import ROOMS
 from wrong_engines import RIGHT, edited
 
@@ -146,19 +144,16 @@ def test_the_commands_of_the_table_of_proof_find_what_they_name():
     assert len(commands) >= 10
     for command in commands:
         name, *words = shlex.split(command.removeprefix("PYTHONPATH=tests "))
-        environment = os.environ | {"PYTHONPATH": "tests"} if name not in command[:6] else None
         if name == "python":
             call = [*words, "--help"]
         elif "-k" in words:
             call = ["-m", "pytest", *words, "--collect-only", "-q"]
         else:  # test_pictures_and_files_it_names_exist looks for the file
             continue
-        done = subprocess.run(
-            [sys.executable, *call], cwd=ROOT, capture_output=True, text=True, env=environment
-        )
-        assert done.returncode == 0, (command, done.stdout, done.stderr)
+        path = {"PYTHONPATH": "tests"} if command.startswith("PYTHONPATH") else {}
+        out = python(*call, folder=ROOT, **path).stdout
         options = [word for word in words if word.startswith("--")] if name == "python" else []
-        assert [option for option in options if option not in done.stdout] == [], command
+        assert [option for option in options if option not in out] == [], command
 
 
 def test_the_citation_has_the_name_and_version_of_today():

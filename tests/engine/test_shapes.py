@@ -1,11 +1,10 @@
 """Data of one's own: tables of other libraries, and labels and rows that need mending."""
 
-import subprocess
-import sys
 import warnings
 
 import numpy as np
 import pytest
+from blocks import python
 from sampling import thinned
 from wrong_engines import edited
 
@@ -168,7 +167,7 @@ assert grade(Value).mistakes[0][0].rule.startswith("Gradients must add up")
 def test_what_needs_neither_numpy_nor_matplotlib_nor_tqdm(program, tmp_path):
     hidden = "import sys\nfor name in ('numpy', 'matplotlib', 'tqdm', 'PIL'):\n"
     (tmp_path / "alone.py").write_text(f"{hidden}    sys.modules[name] = None\n{program}", "utf-8")
-    subprocess.run([sys.executable, str(tmp_path / "alone.py")], check=True)
+    python(tmp_path / "alone.py")
 
 
 # ---- labels and rows that need mending

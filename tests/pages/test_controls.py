@@ -10,8 +10,6 @@ from page_programs import LOSSES, TEXTS, Bigram, diamond, engine, network, neuro
 from micrograd import MLP, SGD, Value, explain, microscope, no_grad, playground, topological_order
 from micrograd.losses import cross_entropy, squared_error
 
-pytestmark = pytest.mark.slow
-
 # The key and kind of all that can be used now. Names that differ in a number alone are one key.
 FIND = """() => { window.controls = [...document.querySelectorAll("button, input, select, textarea,"
     + "canvas[tabindex], .card[tabindex]")].filter(e => e.checkVisibility() && !e.disabled

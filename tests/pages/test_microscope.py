@@ -59,7 +59,6 @@ def test_a_thousand_steps_on_the_page_are_those_of_python(chromium, tmp_path, ki
     assert weights == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.slow
 def test_the_gpt_of_the_demo_trains_as_in_python(chromium, tmp_path):
     demo, letters, path = load("microgpt"), "abcdefghijklmnopqrstuvwxyz", tmp_path / "page.html"
     random.seed(0)
@@ -157,10 +156,7 @@ def test_a_loss_that_is_no_number_is_told_and_draws_no_bars(chromium, tmp_path):
         assert "stays 1000: expected" in page.locator("#refusedRate").inner_text()
         page.evaluate("page.model.weights.fill(NaN)")
         page.get_by_role("button", name="1,000 steps").click()
-        for _ in range(100):
-            if "no longer a number" in page.locator("#trained-said").inner_text():
-                break
-            page.wait_for_timeout(20)
+        browser.until(page, "$('trained-said').innerText.includes('no longer a number')")
         assert not page.evaluate("page.isTraining()")
         assert "NaN" not in page.locator("main").inner_text()
         assert page.locator("#invented").inner_text() == ""

@@ -109,7 +109,6 @@ def unreadable(page, steps):
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 @pytest.mark.parametrize("width", SIZES)
 def test_every_word_can_be_read_at_every_step_and_on_a_slide(opened, tmp_path, program, width):
@@ -156,7 +155,6 @@ SPOKEN = [("xx", width) for width in SIZES]
 SPOKEN += [(x, width) for x in sorted(OTHERS) if x != "en" for width in (390, 1280)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("language", "width"), SPOKEN)
 def test_the_words_of_other_languages_are_not_cut(monkeypatch, opened, tmp_path, language, width):
     if language == "xx":

@@ -236,7 +236,6 @@ def read(page, *actions):
     return found
 
 
-@pytest.mark.slow
 def test_the_stepping_page_in_another_language(loud, opened, tmp_path):
     a, b = Value(3.0, label="a"), Value(-2.0, label="b")
     p = a * a + b
@@ -301,7 +300,6 @@ def test_the_page_of_training_in_another_language(loud, opened, tmp_path):
         assert found <= CODE | {"wx"}  # a formula, w times x₁
 
 
-@pytest.mark.slow
 def test_a_recorded_run_in_another_language(loud, opened, tmp_path):
     path = tmp_path / "page.html"
     for run in (trained(2), trained(1, hidden=(40, 40))):
@@ -324,7 +322,6 @@ def test_the_microscope_in_another_language(loud, opened, tmp_path):
         assert read(shown, *press) <= CODE | of_model
 
 
-@pytest.mark.slow
 def test_a_page_of_several_languages_has_a_menu_that_keeps_its_state(loud, opened, tmp_path):
     a = Value(3.0, label="a")
     page = explain(a * a + a, names={}, languages=["en", "xx"], title="</script>\ue000")
