@@ -32,6 +32,14 @@ def lines(text):
     return [frozenset(command.replace("--quiet", "").split()) for command in commands]
 
 
+def written(folder, files):
+    """The folder, after these texts have been written into it by their paths."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
 def python(*words, folder=None, code=0, **environment):
     """A fresh Python with these words, after it has ended with this exit code."""
     done = subprocess.run(

@@ -105,3 +105,15 @@ def chromium():
 def opened(chromium):
     """`with opened(path, width=390) as page:` is a page of a file, in a profile of its own."""
     return partial(browser.opened, chromium)
+
+
+@pytest.fixture
+def shown(opened, tmp_path):
+    """`with shown(explain(y), width=390) as page:` is that page, saved and opened."""
+
+    def show(made, **options):
+        path = tmp_path / "page.html"
+        path.write_text(made, encoding="utf-8") if isinstance(made, str) else made.save(path)
+        return opened(path, **options)
+
+    return show

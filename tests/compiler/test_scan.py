@@ -3,22 +3,18 @@
 The random steps are programs of `test_random_programs.py`, whose results become the next state. As
 a command, this file compares more of them than the tests do:
 
-    PYTHONPATH=tests python tests/compiler/test_scan.py --loops 2000 --jax 100
+    PYTHONPATH=tests python tests/compiler/test_scan.py --programs 2000 --jax 100
 """
 
-# ruff: noqa: T201  # the command prints
-
-import argparse
 import math
 import random
 from collections import Counter
-from importlib.util import find_spec
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from compiled import ALL_EXECUTORS, computed_by_matrices, computed_by_source
-from random_programs import LARGEST, STEEPEST, TOLERANCE, Program, error
+from random_programs import LARGEST, STEEPEST, TOLERANCE, Program, compare, error
 
 from micrograd import MLP, SGD, Value, compile, derivative, fit, scan, take, values, where
 
@@ -111,8 +107,10 @@ def as_value(x):
     return x if isinstance(x, Value) else Value(x)
 
 
-def errors(loop, executor, expected):
+def errors(loop, executor):
     """Pairs: what this executor computes in another way than eager mode, and the error."""
+    if not loop.program.steps or not (expected := loop.eager()):
+        return
     lanes, gradients, scale = expected
 
     def function(*arguments):
@@ -158,10 +156,9 @@ def test_random_loops_agree_with_eager_mode(executor, effort, record_property):
     seeds = range(1, 1 + {"numpy": 8 * effort, "llvm": 5 * effort, "jax": 4}[executor])
     for seed in seeds:
         loop = RandomLoop(seed)
-        if loop.program.steps and (expected := loop.eager()):
-            for what, off in errors(loop, executor, expected):
-                assert off <= TOLERANCE, f"a {what} is off by {off}, seed {seed}:\n{loop.program}"
-            compared += 1
+        for what, off in errors(loop, executor):
+            assert off <= TOLERANCE, f"a {what} is off by {off}, seed {seed}:\n{loop.program}"
+            compared += what == "result"
     record_property("count", f"{compared:,} random loops compared")
     assert compared > 0.7 * len(seeds)
 
@@ -333,30 +330,5 @@ def test_a_choice_in_each_lane(executor):
     assert_as_eager(loss, [w], executor, [0.1, 1.0, 5.0])
 
 
-def main():
-    """Compares random loops and prints how many, and the largest error of each executor."""
-    parser = argparse.ArgumentParser(description="Random loops on all executors against eager.")
-    parser.add_argument("--loops", type=int, default=200, help="how many (200)")
-    parser.add_argument("--jax", type=int, default=0, help="how many of them with JAX, too (0)")
-    parser.add_argument("--seed", type=int, default=0, help="of the first loop (0)")
-    options = parser.parse_args()
-    wanted = {"numpy": options.loops, "llvm": options.loops, "jax": options.jax}
-    packages = {"numpy": "numpy", "llvm": "llvmlite", "jax": "jax"}
-    counts, largest = Counter(), Counter()
-    for i in range(options.loops):
-        loop = RandomLoop(options.seed + i)
-        if not loop.program.steps or (expected := loop.eager()) is None:
-            continue
-        for name, n in wanted.items():
-            if i < n and find_spec(packages[name]):
-                for what, off in errors(loop, name, expected):
-                    counts[name, what] += 1
-                    largest[name, what] = max(largest[name, what], off)
-                    if off > TOLERANCE:
-                        print(f"{name}, {what} off by {off}, seed {options.seed + i}")
-    for (name, what), count in counts.items():
-        print(f"{name:8}{what:12}{count:>10,}{largest[name, what]:>10.0e}")
-
-
 if __name__ == "__main__":
-    main()
+    compare(RandomLoop, lambda loop, executor, _: errors(loop, executor))

@@ -18,7 +18,7 @@ import firefox
 import pytest
 from browser import until, violations
 from demo_scripts import DEMOS
-from wrong_engines import MISTAKES
+from wrong_engines import mistake
 
 import micrograd.course
 from micrograd.course import build
@@ -208,9 +208,6 @@ def test_without_a_class_the_course_says_so(tasks):
     assert tasks.first_finding("order", {"Value": 3}, print).found == "Value is 3"
     ours = {"Value": tasks.Value}
     assert tasks.first_finding("order", ours, print).rule == "ours"
-
-
-BY_NAME = {mistake.name: mistake for mistake in MISTAKES}
 
 
 # ---- The page
@@ -490,7 +487,7 @@ def test_what_does_not_end_can_be_stopped(learner):
     learner.wait()
     assert learner.page.evaluate("editor.text") == endless
     learner.page.evaluate("open('backward')")
-    learner.write(BY_NAME["no seed"].source.replace("visit(self)", "while True:\n            pass"))
+    learner.write(mistake("no seed").source.replace("visit(self)", "while True:\n            pass"))
     learner.press("Run")
     learner.page.wait_for_timeout(1500)
     learner.press("Stop")

@@ -28,10 +28,9 @@ def test_circle_prints_a_row_for_each_width_and_draws(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", [[], ["--eager"]])
-def test_digits_prints_both_classifiers(tmp_path, mode):
+def test_digits_prints_both_classifiers(tmp_path):
     pytest.importorskip("sklearn")
-    out = run(tmp_path, "digits", "--images", "20", "--epochs", "1", *mode)
+    out = run(tmp_path, "digits", "--images", "20", "--epochs", "1", "--eager")
     assert "2,410 parameters, 20 images, mini-batches: 1\n" in out
     assert rows_of_accuracies(out) == ["training", "validation"]
     assert sum(confusion_of(out)) == 360

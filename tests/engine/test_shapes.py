@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from blocks import python
 from sampling import thinned
-from wrong_engines import edited
+from wrong_engines import WRONG
 
 from micrograd import Value, compile, fit, playground
 from micrograd.arrays import values
@@ -16,7 +16,6 @@ from micrograd.nn import MLP, Activation, Layer, Linear, Neuron, Sequential, acc
 from micrograd.optim import SGD
 from micrograd.plot import decision_boundary
 
-WRONG = edited((".grad +=", ".grad ="))
 X = np.array([[0.0, 1.0], [2.0, -1.0], [1.0, 3.0], [-2.0, 0.5], [0.5, 0.0]])
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from blocks import block, shell
-from wrong_engines import MISTAKES, RIGHT, class_of, edited
+from wrong_engines import RIGHT, WRONG, class_of, mistake
 
 import micrograd
 from micrograd.__main__ import main
@@ -31,7 +31,7 @@ def fits(record, form):
 
 @pytest.mark.slow
 def test_gradescope_gets_its_results():
-    report = replace(grade(class_of(edited((".grad +=", ".grad =")))), student="ben")
+    report = replace(grade(class_of(WRONG)), student="ben")
     record = json.loads(written("gradescope", [report], POINTS, hints=2))
     fits(record, RESULTS)
     for case in record["tests"]:
@@ -55,7 +55,7 @@ def test_gradescope_gets_its_results():
     ],
 )
 def test_the_smallest_graph_on_which_the_class_goes_wrong_is_found(name, question, program):
-    kind = class_of(next(x for x in MISTAKES if x.name == name).source)
+    kind = class_of(mistake(name).source)
     found, told = answer(kind, question)
     root = program.rpartition("; ")[2][0]
     assert found == f"a = Value(3.0); {program}; {root}.backward()"
@@ -81,9 +81,8 @@ def test_a_right_class_sees_what_the_usual_mistake_does(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_the_lines_for_gradebooks_run(tmp_path):
-    wrong = edited((".grad +=", ".grad ="))
     (tmp_path / "homework").mkdir()
-    (tmp_path / "homework" / "ada.py").write_text(wrong, encoding="utf-8")
+    (tmp_path / "homework" / "ada.py").write_text(WRONG, encoding="utf-8")
     (tmp_path / "my_engine.py").write_text(RIGHT, encoding="utf-8")
     (tmp_path / "gradebook.csv").write_text(
         "Student,ID,SIS User ID,SIS Login ID,Section,Engine (1234)\n"

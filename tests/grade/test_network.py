@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from blocks import python
+from blocks import python, written
 from right_engines import FIRST_HALF, notebook
 from sampling import thinned
 from wrong_engines import RIGHT, begun
@@ -269,10 +269,8 @@ def test_the_command_writes_and_grades_networks(tmp_path, capsys):
 @pytest.mark.slow
 def test_a_class_of_networks_is_graded_with_the_same_options(tmp_path, capsys):
     wrong = edited(("x)), self.b)", "x)))"))
-    for name, text in {"ada/engine.py": RIGHT, "ada/nn.py": f"from engine import Value\n{NET}",
-                       "bo.py": wrong, "cy.py": RIGHT}.items():  # fmt: skip
-        (tmp_path / "h" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "h" / name).write_text(text, encoding="utf-8")
+    ada = {"ada/engine.py": RIGHT, "ada/nn.py": f"from engine import Value\n{NET}"}
+    written(tmp_path / "h", ada | {"bo.py": wrong, "cy.py": RIGHT})
     assert main(["start", "--network", str(tmp_path / "points.csv")]) == 0
     command = ["grade", "--network", str(tmp_path / "h"), "--csv", str(tmp_path / "r.csv")]
     command += ["--html", str(tmp_path / "pages"), "--points", str(tmp_path / "points.csv")]

@@ -24,15 +24,11 @@ HOSTILE = [
 
 
 @pytest.fixture
-def shown(opened, tmp_path):
-    """`with shown(root, names) as page:` opens the page of a graph from its file."""
-
-    def show(root, names=(), title=None, of=None, **options):
-        path = tmp_path / "page.html"
-        explain(root, names=dict(names or {}), title=title, **(of or {})).save(path)
-        return opened(path, **options)
-
-    return show
+def shown(shown):
+    """`with shown(root, names) as page:` opens the page of a graph."""
+    return lambda root, names=(), title=None, of=None, **options: shown(
+        explain(root, names=dict(names or {}), title=title, **(of or {})), **options
+    )
 
 
 def cards(page):

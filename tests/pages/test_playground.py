@@ -1059,31 +1059,21 @@ def test_it_can_be_embedded_in_a_small_frame(ready, opened):
 
 def test_a_rate_too_large_is_compared_with_a_tenth_of_it(ready, opened):
     with opened(ready, hash="#loss=squared error&rate=2&optimizer=Adam&share=0&size=20") as page:
+        start = page.evaluate("page.numbers()")
         page.evaluate("page.train(7)")
-        before = page.evaluate("page.numbers()")
-        memory = page.evaluate(
-            "[...page.state().training.memory.m, ...page.state().training.memory.s]"
-        )
         page.evaluate("page.train(1)")
         said, after = page.inner_text("#said"), page.evaluate("page.numbers()")
         told = float(re.search(r"\(0\.2\), the last step would have led to (\S+) instead", said)[1])
         points = page.evaluate("page.state().examples")
         assert page.evaluate("page.numbers()") == after
     model = MLP(2, [8, 8, 1], activation="tanh")
-    optimizer = Adam(model.parameters(), lr=0.2)
-    set_to(model, before)
+    set_to(model, start)
     X, y = [p["numbers"] for p in points], [2 * p["label"] - 1 for p in points]
-
-    def loss():
-        return sum(squared_error(model(x), target) for x, target in zip(X, y, strict=True)) / len(X)
-
-    loss().backward()
-    n = len(before)
-    for p, m, s in zip(model.parameters(), memory[:n], memory[n:], strict=True):
-        m, s = 0.9 * m + 0.1 * p.grad, 0.999 * s + 0.001 * p.grad**2
-        mean, root = m / (1 - 0.9**8), (s / (1 - 0.999**8)) ** 0.5
-        p.data -= optimizer.lr * mean / (root + 1e-8)
-    assert loss().data == pytest.approx(told, rel=1e-2)
+    optimizer = Adam(model.parameters())
+    for optimizer.lr, steps in ((2.0, 7), (0.2, 1)):
+        trained(model, X, y, squared_error, float, optimizer, steps)
+    loss = sum(map(squared_error, map(model, X), y)) / len(X)
+    assert loss.data == pytest.approx(told, rel=1e-2)
 
 
 def test_first_weights_are_drawn_as_asked(ready, opened):
@@ -1120,11 +1110,8 @@ def test_the_page_says_why_a_network_does_not_learn(opened, tmp_path):
     with opened(tmp_path / "xor.html") as page:
         page.evaluate("page.train(300)")
         said = page.locator("#said").inner_text()
-        p, outputs = page.evaluate("page.numbers()"), []
-        for neuron, k in zip(model.layers[0].neurons, range(0, 12, 3), strict=True):
-            for value, number in zip([*neuron.w, neuron.b], p[k : k + 3], strict=True):
-                value.data = number
-            outputs.append([neuron(x).data for x in X])
+        set_to(model, page.evaluate("page.numbers()"))
+        outputs = [[neuron(x).data for x in X] for neuron in model.layers[0].neurons]
         dead = [f"L0.n{i}" for i, some in enumerate(outputs) if not any(some)]
         assert dead
         assert f"Dead hidden neurons: {len(dead)} of 4 ({', '.join(dead)})" in said
