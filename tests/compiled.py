@@ -23,6 +23,14 @@ ALL_EXECUTORS = pytest.mark.parametrize(
 )
 
 
+def on_executors(name, cases, on_jax, executors=("numpy", "llvm"), every=1):
+    """Cases on these executors, by default one of `every` so many; on JAX, which is slow, some."""
+    given = [(case, run_by, i % every > 0) for i, case in enumerate(cases) for run_by in executors]
+    given += [(case, "jax", True) for case in on_jax]
+    cases = [pytest.param(*case, marks=[pytest.mark.slow] * late) for *case, late in given]
+    return pytest.mark.parametrize((name, "executor"), cases, indirect=["executor"], scope="module")
+
+
 def function_of(text):
     """The function that a text defines; it takes the parameters, and a row for each input."""
     names = {}

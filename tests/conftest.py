@@ -32,6 +32,8 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     """Sets the number of examples; without llvmlite or JAX, skips doctests that import them."""
     settings.load_profile("steady" if config.option.slow else "quick")
+    if config.option.slow and config.getoption("dist", "no") != "no":
+        config.option.dist = "loadfile"  # what is built for a file is built by one worker only
     config.addinivalue_line("markers", "slow: a test that runs only with --slow")
     if not all(map(importlib.util.find_spec, ("llvmlite", "jax"))):
         config.option.doctest_ignore_import_errors = True

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 import pytest
 from blocks import python
-from compiled import JAX, mlp, rows, skip_without
+from compiled import mlp, on_executors, rows, skip_without
 from sampling import thinned
 
 import micrograd
@@ -78,9 +78,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("executor", ["numpy", "llvm", JAX, "eager"], indirect=True, scope="module")
-@pytest.mark.parametrize(("make", "size", "shuffle", "schedule"), CASES)
-def test_50_steps_give_the_numbers_of_the_loop(executor, make, size, shuffle, schedule):
+@on_executors("case", CASES, on_jax=CASES[1::3], executors=["numpy", "llvm", "eager"])
+def test_50_steps_give_the_numbers_of_the_loop(executor, case):
+    make, size, shuffle, schedule = case
     steps = 12 if executor == "eager" else 50
     found = []
     for train in (written_out, None):

@@ -16,6 +16,7 @@ from compiled import (
     by_engine,
     function_of,
     mlp,
+    on_executors,
     parameters_in,
     rows,
 )
@@ -55,8 +56,7 @@ def functions_of(table, kinds):
     return [function_of(row, ps) for row, ps in zip(table, parameters, strict=True)], parameters
 
 
-@ALL_EXECUTORS
-@pytest.mark.parametrize("kinds", KINDS, ids=" ".join)
+@on_executors("kinds", KINDS, on_jax=[("sum of both",), ("sum of both", "sum of both")])
 def test_the_table_of_operations(kinds):
     table = [row for row in TABLE if len(row.points[0]) == len(kinds)]
     points = [[row.points[i % len(row.points)] for row in table] for i in range(5)]

@@ -1,7 +1,7 @@
 """Notebooks: their sources run as scripts, and what is committed is made from them.
 
-Running them in a kernel is for `python demos/notebooks.py --check`; here the same program makes and
-checks two small notebooks of its own, where jupytext, nbclient and ipykernel are installed.
+Where jupytext, nbclient and ipykernel are installed, `demos/notebooks.py` runs them in a kernel,
+and makes and checks small ones.
 """
 
 import base64
@@ -92,15 +92,15 @@ def with_prints(cells):
 # ---- the sources as scripts
 
 
+OPTIONAL = {"lecture": "PyTorch", "exercises": "PyTorch", "after_the_lecture": "scikit-learn"}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_a_source_runs_as_a_script(name, tmp_path):
-    # Without packages whose cells say that they are skipped, and without a window.
+@pytest.mark.parametrize("name", OPTIONAL)
+def test_a_source_runs_as_a_script_and_skips_cells_whose_package_is_not_there(name, tmp_path):
     out = run(tmp_path, name, without=["torch", "sklearn"])
     assert list(tmp_path.iterdir()) == []
-    optional = {"lecture": "PyTorch", "exercises": "PyTorch", "after_the_lecture": "scikit-learn"}
-    if name in optional:
-        assert f"{optional[name]} is not installed here: skipped" in out
+    assert f"{OPTIONAL[name]} is not installed here: skipped" in out
 
 
 def test_the_lecture_gives_the_numbers_that_its_text_tells():
@@ -266,6 +266,11 @@ def folder(program, tmp_path_factory):
 
 def notebooks(folder, *options, code=0):
     return python(folder / "notebooks.py", *options, folder=folder, code=code)
+
+
+@pytest.mark.slow
+def test_the_committed_notebooks_are_up_to_date(program):
+    python(DEMOS / "notebooks.py", "--check")
 
 
 @pytest.mark.slow
