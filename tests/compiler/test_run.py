@@ -212,8 +212,14 @@ def test_take_of_numbers_inputs_parameters_and_constants_in_one_table():
     assert_agrees(lambda i, j: take(twice, i) * take(twice, j), twice[:2], [0, 1, 2], [2, 1, 2])
 
 
+@ALL_EXECUTORS
 def test_take_by_a_computed_index():
     table = [Value(float(i)) for i in range(4)]
+    uniform = micrograd.compile(lambda x: take(table, table[3].data) * x)
+    assert uniform([1.0]).data == 3.0
+    table[3].data = 4.0
+    with pytest.raises(IndexError, match=r"take expects a whole"):
+        uniform([1.0])
     assert_agrees(lambda i: take(table, i + 1), table, [0, 2, 1])
     with pytest.raises(IndexError, match=r"take expects a whole .* got 4"):
         micrograd.compile(lambda i: take(table, i + 1))([0, 3]).backward()

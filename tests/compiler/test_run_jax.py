@@ -19,16 +19,6 @@ jax = pytest.importorskip("jax", reason="pip install jax")
 run_jax = pytest.importorskip("micrograd.compiler.run_jax")
 
 
-def assert_as_numpy(function, parameters, *arguments, scale=None, compiled=None):
-    """Compares lanes, mean and gradients; returns the function compiled for JAX."""
-    compiled = compiled or compile(function, executor="jax")
-    expected = by_batch(compile(function, executor="numpy")(*arguments), parameters)
-    found = by_batch(compiled(*arguments), parameters)
-    for one, other in zip(found, expected, strict=True):
-        assert_close(one, other, scale)
-    return compiled
-
-
 # ---- programs
 
 
@@ -45,41 +35,6 @@ PROGRAMS = {
     "relu": lambda: penalised((2, 5, 4, 1), "relu"),
     "attention": attention,
 }
-
-
-@pytest.mark.slow
-def test_arguments_of_all_kinds():
-    w, b = Value(2.0), Value(-1.0)
-    for array in ([[1, 2], [3, 4]], np.array([[True, False]]), np.float32([[0.1, 0.2]] * 3)):
-        assert_as_numpy(lambda x: (w * x[0] - b * x[1]).tanh(), [w, b], array)
-    assert_as_numpy(lambda x, y: w * x + y, [w], [1.0, 2.0, 3.0], 0.5)
-    assert_as_numpy(lambda x, y: w * x[1][0] + y[2], [w], rows(4, 6).reshape(4, 2, 3), rows(4, 3))
-    w.grad = 0
-    batch = compile(lambda: w * w, executor="jax")()
-    batch.backward()
-    assert (batch.data, w.grad) == (4.0, 4.0)
-    assert compile(lambda x: w * len(x), executor="jax")(np.zeros((3, 0))).data == 0.0
-
-
-# ---- errors
-
-
-@pytest.mark.slow
-def test_invalid_indices_are_errors():
-    table = [Value(float(i)) for i in range(4)]
-    computed = compile(lambda i: take(table, i + 1), executor="jax")
-    with pytest.raises(IndexError, match="take expects a whole number"):
-        computed([0, 3])
-    with pytest.raises(IndexError, match="take expects a whole number"):
-        computed([0.5, 2.0])
-    assert computed([0, 2]).data == 2.0
-    uniform = compile(lambda x: take(table, table[3].data) * x, executor="jax")
-    assert uniform([1.0]).data == 3.0
-    table[3].data = 4.0
-    with pytest.raises(IndexError, match="take expects a whole number"):
-        uniform([1.0])
-    with pytest.raises(IndexError, match="0 <= index < 4, got 4"):
-        compile(lambda i: take(table, i), executor="jax")([0, 4])
 
 
 def test_without_jax_it_says_what_to_install(monkeypatch):

@@ -43,10 +43,6 @@ def texts(dot):
     return ["".join(e.itertext()).rstrip("\xa0") for e in svg.iter(f"{SVG}text")]
 
 
-def edges(dot):
-    return re.findall(r"^\t(\w+) -> (\S+)$", dot.source, re.MULTILINE)
-
-
 @pytest.fixture(autouse=True)
 def _in_process(monkeypatch):
     """Draws with the library on every machine; test_render shows that `dot` does the same."""
