@@ -60,6 +60,11 @@ def until(page, expression, seconds=10):
     pytest.fail(f"waited in vain for {expression}; the page says: {page.inner_text('body')[:2000]}")
 
 
+def drawn(page):
+    """Waits until what was asked for has been drawn."""
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 def colours(page, canvas):
     """The number of colours on a canvas."""
     return page.evaluate(

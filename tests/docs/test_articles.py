@@ -2,7 +2,6 @@
 
 import html
 import json
-import random
 import re
 import struct
 from itertools import product
@@ -11,8 +10,6 @@ import numpy as np
 import pytest
 from demo_scripts import DEMOS, load, rows_of, run, striped_images
 from sampling import thinned
-
-from micrograd.nn import MLP
 
 SVG, PNG = b"<?xml", b"\x89PNG"
 
@@ -156,27 +153,6 @@ def test_orders_and_cost(tmp_path):
     ]  # fmt: skip
     (tmp_path / "orders.mmd").unlink()
     assert pictures(tmp_path) == {"orders.svg", "cost.png"}
-
-
-# ---- the original
-
-
-def test_the_compiled_run_of_the_original_is_the_eager_one():
-    demo = load("original_demo")
-    X, y = demo.published_moons()
-    random.seed(1337)
-    compiled, eager = MLP(2, [4, 1]), MLP(2, [4, 1])
-    eager.load_state_dict(compiled.state_dict())
-    history = demo.train(compiled, X, y, steps=3)
-    for k, (loss, _) in enumerate(history):
-        hinges = [(1 + -target * eager(x)).relu() for x, target in zip(X, y, strict=True)]
-        total = sum(hinges) / len(X) + 1e-4 * sum(p * p for p in eager.parameters())
-        assert total.data == pytest.approx(loss, rel=1e-12)
-        eager.zero_grad()
-        total.backward()
-        for p in eager.parameters():
-            p.data -= (1.0 - 0.9 * k / 100) * p.grad
-    assert compiled.state_dict() == pytest.approx(eager.state_dict(), rel=1e-12)
 
 
 # ---- graphs to digits

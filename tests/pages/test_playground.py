@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from browser import assert_print_is_light, colours, until
+from browser import assert_print_is_light, colours, drawn, until
 from page_programs import LOSSES
 from plotting import HOSTILE
 
@@ -22,11 +22,6 @@ X, Y = moons(40)
 
 def saved(page, folder):
     return folder / page.save(folder / "play.html").rpartition("/")[2]
-
-
-def drawn(page):
-    """Waits until what was asked for has been drawn."""
-    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 def press(page, what, **options):

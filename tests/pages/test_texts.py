@@ -11,6 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from browser import drawn
 from languages import ENGLISH, speak
 from page_programs import Recurrent
 from plotting import X, Y, trained
@@ -228,9 +229,7 @@ def read(page, *actions):
     found = quiet_words(page.evaluate(READ, SAID))
     for action in actions:
         page.evaluate(action)
-        page.evaluate(
-            "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-        )
+        drawn(page)
         found |= quiet_words(page.evaluate(READ, SAID))
     return found
 
