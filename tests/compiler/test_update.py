@@ -76,7 +76,7 @@ def trained(executor, make, step, steps=50):
     return means, numbers_of(optimizer)
 
 
-@on_executors("make", OPTIMIZERS, on_jax=OPTIMIZERS[-2:], every=3)
+@on_executors("make", OPTIMIZERS, on_jax=OPTIMIZERS[-1:], every=3)
 def test_50_steps_give_the_numbers_of_the_loop(executor, make):
     means, numbers = trained(executor, make, by_hand)
     for step in (in_one, alternately):

@@ -563,11 +563,12 @@ def test_an_export_of_any_chapter_is_carried_on_anywhere(chromium, page_file, tm
             learner.type(old, new)
         assert learner.run().startswith("Right."), learner.told("verdict")
         files.append(learner.export(tmp_path / f"{number}.py"))
-        if chapter != CHAPTERS[-1]:
+        if number == 3:  # on another machine
             learner.page.context.close()
             learner = fresh()
             learner.import_(files[-1])
             assert learner.done() == CHAPTERS[:number]
+        if chapter != CHAPTERS[-1]:
             learner.press("Next chapter")
     for number in (3, 8, 1, 5):  # from a page that has gone further, and back
         learner.import_(files[number - 1])

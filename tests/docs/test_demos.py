@@ -124,9 +124,9 @@ def test_networks_that_learn_together_learn_as_they_would_alone():
 @pytest.mark.slow
 def test_networks_around_a_circle_reach_what_the_script_says():
     demo = load("circle")
-    networks = demo.networks_before_training(9)
+    networks = [demo.networks_before_training(9)[k] for k in (0, 1, 2, 8)]
     history = demo.train(networks, demo.discs(1000, seed=0), demo.discs(1000, seed=1), epochs=200)
-    assert history[-1].curves[8, [0, 3]] == pytest.approx([0.049, 0.950], abs=0.005)
+    assert history[-1].curves[3, [0, 3]] == pytest.approx([0.049, 0.950], abs=0.005)
     assert history[-1].curves[[0, 1, 2], 3] == pytest.approx([0.625, 0.746, 0.919], abs=0.005)
 
 

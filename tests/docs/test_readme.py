@@ -212,7 +212,8 @@ TESTS = {
 
 
 @pytest.mark.slow
-def test_the_commands_that_try_the_tests_of_courses_run(tmp_path):
+def test_the_commands_that_try_the_tests_of_courses_run(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # they take long to load
     with_engines(tmp_path)
     tests = {name: f"{text}\n{SUM}" for name, text in TESTS.items()}
     written(tmp_path, {**dict.fromkeys(FILES, ""), **tests})

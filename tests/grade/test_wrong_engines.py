@@ -22,7 +22,8 @@ def test_a_neuron():
 def tried(folder, engine, code):
     """Runs the suite on this engine."""
     (folder / "my_engine.py").write_text(engine.read_text(encoding="utf-8"), encoding="utf-8")
-    python("-B", "-m", "pytest", "-p", "no:cacheprovider", folder=folder, code=code)
+    alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # plug-ins take long to load
+    python("-B", "-m", "pytest", "-p", "no:cacheprovider", folder=folder, code=code, **alone)
 
 
 @pytest.mark.slow
