@@ -1,8 +1,8 @@
 """What all tests share: hypothesis sets no time limit and tries the same examples in every run.
 
 `--slow` also runs the tests marked slow, tries more examples, and ten times as many random
-programs. The last lines show what a test gave to `record_property("count", ...)`, and how many
-tests were left out.
+programs; with -n 2, one worker runs all tests of a file. The last lines show what a test gave to
+`record_property("count", ...)`, and how many tests were left out.
 """
 
 import gc

@@ -21,7 +21,7 @@ from demo_scripts import DEMOS
 from wrong_engines import mistake
 
 import micrograd.course
-from micrograd.course import build
+from micrograd.course import build as builder
 from micrograd.course import tasks as course_tasks
 from micrograd.course.answers import ANSWERS, edited
 from micrograd.grade import RULES
@@ -31,12 +31,7 @@ CHAPTERS = list(ANSWERS)
 
 
 @pytest.fixture(scope="module")
-def builder():
-    return build
-
-
-@pytest.fixture(scope="module")
-def texts(builder):
+def texts():
     return builder.texts_and_starts()
 
 
@@ -72,7 +67,7 @@ def test_every_chapter_has_its_texts(texts, tasks):
 # ---- The builder
 
 
-def test_without_the_packages_an_error_names_what_to_do(builder, tmp_path, monkeypatch):
+def test_without_the_packages_an_error_names_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setattr(builder.shutil, "which", lambda name: None)
     with pytest.raises(FileNotFoundError, match=r"--pyodide; course.html of a release"):
         builder.fetched("pyodide", tmp_path)
@@ -91,7 +86,7 @@ def packed(folder, content):
     return path, f"sha512-{digest}"
 
 
-def test_an_archive_is_used_only_with_the_right_hash(builder, tmp_path, monkeypatch):
+def test_an_archive_is_used_only_with_the_right_hash(tmp_path, monkeypatch):
     path, integrity = packed(tmp_path, b"let x;")
     monkeypatch.setitem(builder.PACKAGES, "tiny", ("1.0.0", integrity, "MIT"))
     assert builder.fetched("tiny", tmp_path) == {"index.js": b"let x;"}
@@ -214,7 +209,7 @@ def test_without_a_class_the_course_says_so(tasks):
 
 
 @pytest.fixture(scope="module")
-def page_file(builder, tmp_path_factory):
+def page_file(tmp_path_factory):
     """The built course; skips where the packages cannot be had."""
     path = tmp_path_factory.mktemp("course") / "course.html"
     if not shutil.which("node"):
@@ -310,7 +305,7 @@ def learner(opened, page_file):
 
 
 @pytest.mark.slow
-def test_the_file_is_small_enough_and_says_what_is_inside(page_file, builder):
+def test_the_file_is_small_enough_and_says_what_is_inside(page_file):
     text = page_file.read_text(encoding="utf-8")
     assert len(text.encode()) <= 13_000_000
     assert "default-src 'none'" in text
@@ -399,7 +394,7 @@ EXAMPLE = DEMOS / "chapters"
 
 
 @pytest.fixture(scope="module")
-def own_page(builder, page_file, tmp_path_factory):
+def own_page(page_file, tmp_path_factory):
     path = tmp_path_factory.mktemp("own") / "course.html"
     path.write_text(builder.course(tasks=EXAMPLE), encoding="utf-8")
     return path
@@ -430,7 +425,7 @@ def test_a_chapter_of_a_teachers_own(opened, own_page):
         assert learner.done() == ["softmax"]
 
 
-def test_a_chapter_that_lacks_something_is_an_error(builder, tmp_path):
+def test_a_chapter_that_lacks_something_is_an_error(tmp_path):
     with pytest.raises(ValueError, match=r"has no folder with a text.md"):
         builder.own_chapters(tmp_path)
     folder = shutil.copytree(EXAMPLE / "softmax", tmp_path / "mine")
