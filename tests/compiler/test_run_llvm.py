@@ -1,7 +1,6 @@
 """Machine code: for any number of examples, made by threads at once, freed with its function."""
 
 import platform
-import signal
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -149,6 +148,6 @@ def test_a_checked_text_ends_a_run_that_leaves_its_memory():
         "loss.clear()\n"
         "print(loss(np.array([0, 2])).data)\n"
     )
-    run = python("-c", code, code=-signal.SIGABRT, MICROGRAD_CHECKED="1")
+    run = python("-c", code, code=1, MICROGRAD_CHECKED="1")
     assert run.stdout == "4.0\n"
     assert "used a place outside of its memory" in run.stderr
