@@ -57,7 +57,7 @@ def functions_of(table, kinds):
 
 
 @on_executors("kinds", KINDS, on_jax=[("sum of both",), ("sum of both", "sum of both")])
-def test_the_table_of_operations(kinds):
+def test_the_table_of_operations(kinds, executor):
     table = [row for row in TABLE if len(row.points[0]) == len(kinds)]
     points = [[row.points[i % len(row.points)] for row in table] for i in range(5)]
     functions, parameters = functions_of(table, kinds)
@@ -71,7 +71,7 @@ def test_the_table_of_operations(kinds):
 
     results = micrograd.compile(no_grad()(each))
     total = micrograd.compile(lambda point: sum(each(point)))
-    for n in (1, 2, 5):
+    for n in (5,) if executor == "jax" else (1, 2, 5):  # it compiles again for each number
         expected = [[v.data for v in each(point)] for point in points[:n]]
         assert_close(results(points[:n]).lanes, expected)
         # in a sum, the gradient of an operand is that of its own operation
