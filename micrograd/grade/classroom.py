@@ -95,10 +95,12 @@ def graded(files: Iterable[Path], settings: Mapping[str, Any]) -> Iterator[tuple
             file, error = waiting[future], future.exception()
             is_lost = isinstance(error, OSError)
             yield file, _not_loaded(file, str(error)) if is_lost else future.result()
-    finally:  # after Ctrl-C, which does not reach the processes
+    except BaseException:  # Ctrl-C does not reach the processes
         pool.shutdown(wait=False, cancel_futures=True)
         for process in [*RUNNING]:
             end(process)
+        raise
+    finally:
         pool.shutdown()
 
 
