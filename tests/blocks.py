@@ -32,6 +32,24 @@ def lines(text):
     return [frozenset(command.replace("--quiet", "").split()) for command in commands]
 
 
+def written(folder, files):
+    """The folder, after these texts have been written into it by their paths."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def python(*words, folder=None, code=0, **environment):
+    """A fresh Python with these words, after it has ended with this exit code."""
+    done = subprocess.run(
+        [sys.executable, *map(str, words)], cwd=folder, env=os.environ | environment,
+        capture_output=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+    assert done.returncode == code, done.stdout + done.stderr
+    return done
+
+
 def shell(script, folder):
     """What a script prints, run in a folder, where `micrograd` and `python` are those of here."""
     bash = shutil.which("bash")

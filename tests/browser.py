@@ -51,13 +51,18 @@ def opened(browser, path, width=1280, height=800, hash="", **options):
         context.close()
 
 
-def until(page, expression):
+def until(page, expression, seconds=10):
     """Waits until it is true. (Playwright's own wait evaluates text, which pages forbid.)"""
-    for _ in range(500):
+    for _ in range(50 * seconds):
         if page.evaluate(expression):
             return
         page.wait_for_timeout(20)
     pytest.fail(f"waited in vain for {expression}; the page says: {page.inner_text('body')[:2000]}")
+
+
+def drawn(page):
+    """Waits until what was asked for has been drawn."""
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 def colours(page, canvas):

@@ -7,14 +7,28 @@ import numpy as np
 import pytest
 
 import micrograd
-from micrograd import Value
-from micrograd.nn import MLP
+from micrograd import Value, take
+from micrograd.nn import MLP, Linear
 
 
 def skip_without(executor):
     """Skips the test if the package of this executor is not installed."""
     if executor in ("llvm", "jax"):
         pytest.importorskip({"llvm": "llvmlite", "jax": "jax"}[executor])
+
+
+JAX = pytest.param("jax", marks=pytest.mark.slow)  # takes a second to compile each program
+ALL_EXECUTORS = pytest.mark.parametrize(
+    "executor", ["numpy", "llvm", JAX], indirect=True, scope="module"
+)
+
+
+def on_executors(name, cases, on_jax, executors=("numpy", "llvm"), every=1):
+    """Cases on these executors, by default one of `every` so many; on JAX, which is slow, some."""
+    given = [(case, run_by, i % every > 0) for i, case in enumerate(cases) for run_by in executors]
+    given += [(case, "jax", True) for case in on_jax]
+    cases = [pytest.param(*case, marks=[pytest.mark.slow] * late) for *case, late in given]
+    return pytest.mark.parametrize((name, "executor"), cases, indirect=["executor"], scope="module")
 
 
 def function_of(text):
@@ -99,6 +113,28 @@ def assert_agrees(function, parameters, *arguments, compiled=None, scale=None):
 
 def rows(n, d, seed=0):
     return np.random.default_rng(seed).normal(size=(n, d))
+
+
+def attention():
+    """A function of short sequences of tokens, its parameters, and the arguments of n examples."""
+    random.seed(2)
+    table = [[Value(random.uniform(-1, 1)) for _ in range(2)] for _ in range(5)]
+    q, k, v = Linear(2, 3), Linear(2, 3), Linear(2, 3)
+
+    def loss(tokens):
+        x = [take(table, token) for token in tokens]
+        queries, keys, values = map(q, x), list(map(k, x)), list(map(v, x))
+        total = Value(0.0)
+        for query in queries:
+            scores = [sum(a * b for a, b in zip(query, key, strict=True)) for key in keys]
+            weights = [score.exp() for score in scores]
+            mixed = [sum(w * u[d] for w, u in zip(weights, values, strict=True)) for d in range(3)]
+            total = total + (sum(mixed) / sum(weights)) ** 2
+        return total
+
+    parts = [*table, *(layer.parameters() for layer in (q, k, v))]
+    examples = np.random.default_rng(0).integers(0, 5, size=(20, 4))
+    return loss, [p for part in parts for p in part], lambda n: (examples[:n],)
 
 
 def mlp(*sizes, seed=0, activation="relu"):

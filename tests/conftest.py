@@ -1,8 +1,8 @@
 """What all tests share: hypothesis sets no time limit and tries the same examples in every run.
 
 `--slow` also runs the tests marked slow, tries more examples, and ten times as many random
-programs. The last lines show what a test gave to `record_property("count", ...)`, and how many
-tests were left out.
+programs; with -n 2, one worker runs all tests of a file. The last lines show what a test gave to
+`record_property("count", ...)`, and how many tests were left out.
 """
 
 import gc
@@ -32,6 +32,8 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     """Sets the number of examples; without llvmlite or JAX, skips doctests that import them."""
     settings.load_profile("steady" if config.option.slow else "quick")
+    if config.option.slow and config.getoption("dist", "no") != "no":
+        config.option.dist = "loadfile"  # what is built for a file is built by one worker only
     config.addinivalue_line("markers", "slow: a test that runs only with --slow")
     if not all(map(importlib.util.find_spec, ("llvmlite", "jax"))):
         config.option.doctest_ignore_import_errors = True
@@ -105,3 +107,15 @@ def chromium():
 def opened(chromium):
     """`with opened(path, width=390) as page:` is a page of a file, in a profile of its own."""
     return partial(browser.opened, chromium)
+
+
+@pytest.fixture
+def shown(opened, tmp_path):
+    """`with shown(explain(y), width=390) as page:` is that page, saved and opened."""
+
+    def show(made, **options):
+        path = tmp_path / "page.html"
+        path.write_text(made, encoding="utf-8") if isinstance(made, str) else made.save(path)
+        return opened(path, **options)
+
+    return show

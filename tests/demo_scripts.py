@@ -5,11 +5,11 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
+from blocks import ROOT, python
 
-DEMOS = Path(__file__).parent.parent / "demos"
+DEMOS = ROOT / "demos"
 
 
 def load(name):
@@ -34,13 +34,9 @@ def run(folder, name, *options, code=0, without=()):
     program += "".join(f"sys.modules[{module!r}] = None; " for module in without)
     program += f"runpy.run_path(sys.argv.pop(1) + '/{name}.py', run_name='__main__')"
     command = ["-c", program, str(DEMOS)] if without else [str(DEMOS / f"{name}.py")]
-    environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONWARNINGS": "error"}
-    process = subprocess.run(
-        [sys.executable, *command, *options],
-        cwd=folder, env=environment, capture_output=True, text=True,
-    )  # fmt: skip
-    assert process.returncode == code, process.stderr
-    return process.stdout if code == 0 else process.stderr
+    careful = {"PYTHONIOENCODING": "ascii", "PYTHONWARNINGS": "error"}
+    done = python(*command, *options, folder=folder, code=code, **careful)
+    return done.stdout if code == 0 else done.stderr
 
 
 def interrupted(folder, name, *options):

@@ -76,7 +76,6 @@ MANY = "MLP(3, [10, 10, 10, 10, 1], activation='tanh', output='tanh')"
 UNEQUAL = ("ys = [1.0, -1.0", "ys = [1.0, 1.0")
 EQUAL = "\nfor p in model.parameters():\n    p.data = 0.1\nxs"
 WITH_ADAM = [(UPDATE, STEP), ("SGD(model.parameters(), lr=0.05)", "Adam(model.parameters(), 0.01)")]
-IN_TURN = "    for x, t in zip(xs, ys):\n        (" + LOSS + ").backward()\n"
 BODY = LECTURE[LECTURE.index("    loss = sum") :]
 RENEWED = "    optimizer = Adam(model.parameters(), 0.01)\n"
 ONE_CALL = "    compiled.step(optimizer, xs, ys)\n"

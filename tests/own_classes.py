@@ -1,5 +1,6 @@
-"""The network of the lecture, as people type it."""
+"""What people type: the network of the lecture, and an engine as in microgpt."""
 
+import math
 import random
 
 
@@ -43,3 +44,31 @@ def classes(Value):
             return [p for layer in self.layers for p in layer.parameters()]
 
     return MLP
+
+
+class Recorded:
+    """As in microgpt: local derivatives beside the operands, no closures, no names."""
+
+    __slots__ = ("_children", "_local_grads", "data", "grad")
+
+    def __init__(self, data, children=(), local_grads=()):
+        self.data, self.grad = data, 0
+        self._children, self._local_grads = children, local_grads
+
+    def __add__(self, other):
+        return Recorded(self.data + other.data, (self, other), (1, 1))
+
+    def __mul__(self, other):
+        return Recorded(self.data * other.data, (self, other), (other.data, self.data))
+
+    def __pow__(self, n):
+        return Recorded(self.data**n, (self,), (n * self.data ** (n - 1),))
+
+    def log(self):
+        return Recorded(math.log(self.data), (self,), (1 / self.data,))
+
+    def exp(self):
+        return Recorded(math.exp(self.data), (self,), (math.exp(self.data),))
+
+    def relu(self):
+        return Recorded(max(0, self.data), (self,), (float(self.data > 0),))

@@ -1,9 +1,13 @@
 """Random programs of all operations, for Values, traced numbers and tensors."""
 
+# ruff: noqa: T201  # the command prints
+
+import argparse
 import math
 import random
 from collections import Counter
 from collections.abc import Callable
+from importlib.util import find_spec
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -281,3 +285,34 @@ def error(found, expected, scale):
         return math.inf
     difference = np.abs(np.subtract(found, expected)).max()
     return math.inf if math.isnan(difference) else difference / scale
+
+
+def compare(made, errors):
+    """The command of a test file: compares programs and prints how many, and the largest errors.
+
+    `made(seed)` is a program; `errors(program, executor, i)` are pairs of what the executor
+    computes and the error.
+    """
+    parser = argparse.ArgumentParser(description="Random programs on all executors against eager.")
+    parser.add_argument("--programs", type=int, default=1000, help="how many (1000)")
+    parser.add_argument("--jax", type=int, default=0, help="how many of them with JAX, too (0)")
+    parser.add_argument("--seed", type=int, default=0, help="of the first program (0)")
+    options = parser.parse_args()
+    wanted = {"numpy": options.programs, "llvm": options.programs, "jax": options.jax}
+    packages = {"numpy": "numpy", "llvm": "llvmlite", "jax": "jax"}
+    counts, largest, lanes = Counter(), Counter(), 0
+    for i in range(options.programs):
+        program = made(options.seed + i)
+        lanes = max(lanes, len(program.order))
+        for name, n in wanted.items():
+            for what, off in (
+                errors(program, name, i) if i < n and find_spec(packages[name]) else ()
+            ):
+                counts[name, what] += 1
+                largest[name, what] = max(largest[name, what], off)
+                if off > TOLERANCE:
+                    print(f"{name}, {what} off by {off}, seed {options.seed + i}:\n{program}")
+    print(f"{options.programs:,} programs of {len(OPERATIONS)} operations, up to {lanes:,} lanes;")
+    print("compared with eager mode, and the largest error relative to the largest number:")
+    for (name, what), count in counts.items():
+        print(f"{name:8}{what:22}{count:>10,}{largest[name, what]:>10.0e}")

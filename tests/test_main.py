@@ -1,6 +1,5 @@
 """The command line: its files, its messages, and what it refuses."""
 
-import ast
 import doctest
 import io
 import json
@@ -9,15 +8,14 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from wrong_engines import RIGHT, class_of
+from blocks import ROOT, python
+from wrong_engines import RIGHT
 
 import micrograd.__main__ as command_line
 from micrograd import Value
 from micrograd.__main__ import FUNCTIONS, evaluated, main
-from micrograd.grade import grade
 
 NEURON = "(x1*w1 + x2*w2 + b).tanh()"
 NUMBERS = ["x1=2", "w1=-3", "x2=0", "w2=1", "b=6.88"]
@@ -201,13 +199,8 @@ def test_minus_signs_and_standard_input(monkeypatch, capsys):
 # ---- as a process
 
 
-def run(*arguments, stdin="", code=0):
-    process = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "micrograd", *arguments],
-        input=stdin.encode(), capture_output=True, env=os.environ | {"PYTHONUTF8": "1"},
-    )  # fmt: skip
-    assert process.returncode == code, process.stderr.decode()
-    return process.stdout, process.stderr.decode()
+def run(*arguments, code=0):
+    return python("-W", "error", "-m", "micrograd", *arguments, code=code, PYTHONUTF8="1")
 
 
 DERIVED = b"value 6\n\\u03bb = 3, gradient 2\ncentral differences agree\n"
@@ -248,11 +241,10 @@ def test_help_has_examples(command, capsys):
 
 
 def test_without_a_command_it_lists_the_commands():
-    out, err = run()
-    assert err == ""
+    out = run().stdout
     for command in ("draw", "derive", "train", "play", "exercise", "start", "grade"):
-        assert len(re.findall(rf"^ +{command} +\w+", out.decode(), re.M)) == 1
-    assert out == run("--help")[0]
+        assert len(re.findall(rf"^ +{command} +\w+", out, re.M)) == 1
+    assert out == run("--help").stdout
 
 
 def test_play_writes_the_page(tmp_path, capsys):
@@ -268,11 +260,9 @@ def test_play_writes_the_page(tmp_path, capsys):
 def test_train_is_the_demo(tmp_path):
     path = tmp_path / "circles.png"
     small = ["--data", "circles", "--points", "20", "--steps", "1", "--hidden", "2", "--eager"]
-    out, _ = run("train", *small, "--out", str(path))
-    assert out.startswith(b"accuracy ")
+    assert run("train", *small, "--out", path).stdout.startswith("accuracy ")
     assert path.read_bytes().startswith(b"\x89PNG")
-    _, err = run("train", "--data", "nonsense", code=2)
-    assert "--data expects" in err
+    assert "--data expects" in run("train", "--data", "nonsense", code=2).stderr
 
 
 def test_demos_are_written_once_into_a_folder(tmp_path, capsys):
@@ -286,18 +276,16 @@ def test_demos_are_written_once_into_a_folder(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_a_wheel_has_the_demos(tmp_path):
-    root, unpacked = Path(__file__).parents[1], tmp_path / "installed"
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "wheel", "--no-deps", root, "-w", tmp_path], check=True)
+    unpacked, pip = tmp_path / "installed", ("-m", "pip", "--disable-pip-version-check")
+    python(*pip, "wheel", "--no-deps", ROOT, "-w", tmp_path)
     [wheel] = tmp_path.glob("micrograd-*.whl")
     shutil.unpack_archive(wheel, unpacked, "zip")
-    environment = os.environ | {"PYTHONPATH": str(unpacked)}
     for command in (
         ["-m", "micrograd", "train", "--help"],
         ["-m", "micrograd", "demos", "mine"],
         ["mine/explain_neuron.py", "--out", "neuron.html"],
     ):
-        subprocess.run([sys.executable, *command], cwd=tmp_path, env=environment, check=True)
+        python(*command, folder=tmp_path, PYTHONPATH=str(unpacked))
     assert (tmp_path / "neuron.html").exists()
 
 
@@ -343,16 +331,3 @@ def test_start_refuses_other_names_and_folders_that_do_not_exist(tmp_path, capsy
     assert main(["start", str(tmp_path / "nowhere" / "engine.py")]) == 2
     assert "No such file or directory" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_skeleton_names_its_first_task_and_passes_when_all_are_done(tmp_path):
-    assert main(["start", str(tmp_path / "my_engine.py")]) == 0
-    skeleton = (tmp_path / "my_engine.py").read_text(encoding="utf-8")
-    report = grade(class_of(skeleton))
-    assert "NotImplementedError: task 1" in report.mistakes[0][0].found
-    solved = {x.name: x for x in ast.parse(RIGHT).body[1].body}
-    tree = ast.parse(skeleton)
-    for method in tree.body[2].body:
-        if isinstance(method, ast.FunctionDef):
-            method.args, method.body = solved[method.name].args, solved[method.name].body
-    assert grade(class_of(ast.unparse(tree))).passed

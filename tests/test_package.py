@@ -6,13 +6,13 @@ import graphlib
 import importlib
 import operator
 import re
-import subprocess
 import sys
 import tomllib
 from functools import cache
 from pathlib import Path
 
 import pytest
+from blocks import python
 from rooms import ROOMS
 from sampling import thinned
 
@@ -77,8 +77,7 @@ def test_the_files_of_a_folder_import_one_another_in_no_circle(folder):
 
 def fresh(code):
     """What a fresh interpreter prints for this code."""
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return run.stdout
+    return python("-c", code).stdout
 
 
 def test_import_loads_the_standard_library_only():

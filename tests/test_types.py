@@ -1,11 +1,9 @@
 """Programs of users under `mypy --strict`: an editor knows the types of what they get."""
 
-import importlib.util
 import re
-import subprocess
-import sys
 
 import pytest
+from blocks import python
 
 PROGRAMS = {
     "a number": """
@@ -203,27 +201,31 @@ cross_entropy(model, 0)
 """
 
 
-def checked(tmp_path, programs):
-    """What mypy says to programs, each in a file of its own; '' if it finds nothing."""
-    files = [tmp_path / f"program_{i}.py" for i, _ in enumerate(programs)]
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """What mypy says to each program, in a file of its own: the lines of its errors."""
+    pytest.importorskip("mypy", reason="pip install -e '.[check]'")
+    folder = tmp_path_factory.mktemp("programs")
+    programs = [*PROGRAMS.values(), MISTAKES]
+    files = [folder / f"program_{i}.py" for i, _ in enumerate(programs)]
     for file, program in zip(files, programs, strict=True):
         file.write_text(program, encoding="utf-8")
-    options = ["--strict", "--python-version", "3.11", "--cache-dir", tmp_path / "cache"]
-    command = [sys.executable, "-m", "mypy", *options, "--ignore-missing-imports", *files]
-    found = subprocess.run(command, capture_output=True, text=True, check=False)
-    return found.stdout if found.returncode else ""
+    options = ["--strict", "--python-version", "3.11", "--cache-dir", folder / "cache"]
+    said = python("-m", "mypy", *options, "--ignore-missing-imports", *files, code=1).stdout
+    return {
+        program: re.findall(rf"{file.name}:(\d+): error.*", said)
+        for file, program in zip(files, programs, strict=True)
+    }
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not importlib.util.find_spec("mypy"), reason="pip install -e '.[check]'")
-def test_programs_of_users_have_the_types_that_they_expect(tmp_path):
+def test_programs_of_users_have_the_types_that_they_expect(found):
     assert len(PROGRAMS) >= 10
-    assert checked(tmp_path, PROGRAMS.values()) == ""
+    assert {name: found[program] for name, program in PROGRAMS.items() if found[program]} == {}
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not importlib.util.find_spec("mypy"), reason="pip install -e '.[check]'")
-def test_a_type_checker_finds_the_usual_mistakes(tmp_path):
-    found = {int(line) for line in re.findall(r"py:(\d+): error", checked(tmp_path, [MISTAKES]))}
+def test_a_type_checker_finds_the_usual_mistakes(found):
     lines = enumerate(MISTAKES.split("\n"), 1)
-    assert [text for line, text in lines if (line > 5) == (line not in found) and text] == []
+    wrong = {int(line) for line in found[MISTAKES]}
+    assert [text for line, text in lines if (line > 5) == (line not in wrong) and text] == []

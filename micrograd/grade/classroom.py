@@ -20,7 +20,7 @@ from typing import Any
 from micrograd.core.files import write_whole
 from micrograd.grade.gradebooks import csv_text
 from micrograd.grade.graded_class import printable
-from micrograd.grade.process import ENDINGS, files_of, grade_file, is_seen
+from micrograd.grade.process import ENDINGS, RUNNING, end, files_of, grade_file, is_seen
 from micrograd.grade.programs import Check
 from micrograd.grade.report import Report, class_page, student_page
 from micrograd.texts import said
@@ -95,8 +95,13 @@ def graded(files: Iterable[Path], settings: Mapping[str, Any]) -> Iterator[tuple
             file, error = waiting[future], future.exception()
             is_lost = isinstance(error, OSError)
             yield file, _not_loaded(file, str(error)) if is_lost else future.result()
-    finally:  # after Ctrl-C, which ends the processes, too
-        pool.shutdown(cancel_futures=True)
+    except BaseException:  # Ctrl-C does not reach the processes
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in [*RUNNING]:
+            end(process)
+        raise
+    finally:
+        pool.shutdown()
 
 
 def grade_class(

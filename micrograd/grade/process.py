@@ -68,6 +68,15 @@ PACKAGES = Path(__file__).resolve().parents[2]
 # ---- 1. Here: the process and what it has found
 
 
+RUNNING: set[subprocess.Popen[bytes]] = set()
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Ends a process and those that it has started."""
+    with suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL) if hasattr(os, "killpg") else process.kill()
+
+
 def grade_file(
     path: FilePath,
     seconds: float = 10.0,
@@ -115,6 +124,7 @@ def grade_file(
             # Numerical libraries start a thread for each core, and each reserves memory.
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
         )  # fmt: skip
+        RUNNING.add(process)
         try:
             code = process.wait(seconds)
             found = f"the process ended itself with exit code {code}"
@@ -122,10 +132,10 @@ def grade_file(
                 found = f"the process was ended by {signal.Signals(-code).name}"
         except subprocess.TimeoutExpired:
             found = f"not finished after {seconds:g} seconds"
-        finally:  # also after Ctrl-C; and the processes that it has started
-            with suppress(OSError):
-                os.killpg(process.pid, signal.SIGKILL) if hasattr(os, "killpg") else process.kill()
+        finally:  # also after Ctrl-C
+            end(process)
             process.wait()
+            RUNNING.discard(process)
         results.seek(0)
         lines = results.readlines()
     checks = [*_read(lines)]

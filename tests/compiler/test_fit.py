@@ -3,7 +3,6 @@
 import itertools
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -12,7 +11,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from compiled import mlp, rows, skip_without
+from blocks import python
+from compiled import mlp, on_executors, rows, skip_without
 from sampling import thinned
 
 import micrograd
@@ -25,7 +25,6 @@ Y = np.sign(X[:, 0] + 0.5 * X[:, 1])
 
 
 LLVM = pytest.param("llvm", marks=pytest.mark.slow)
-JAX = pytest.param("jax", marks=pytest.mark.slow)  # takes seconds to compile each loop
 
 
 @pytest.fixture(scope="module", params=["numpy", LLVM, "eager"])
@@ -79,9 +78,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("executor", ["numpy", "llvm", JAX, "eager"], indirect=True, scope="module")
-@pytest.mark.parametrize(("make", "size", "shuffle", "schedule"), CASES)
-def test_50_steps_give_the_numbers_of_the_loop(executor, make, size, shuffle, schedule):
+@on_executors("case", CASES, on_jax=CASES[1::3], executors=["numpy", "llvm", "eager"])
+def test_50_steps_give_the_numbers_of_the_loop(executor, case):
+    make, size, shuffle, schedule = case
     steps = 12 if executor == "eager" else 50
     found = []
     for train in (written_out, None):
@@ -233,6 +232,14 @@ def test_what_is_passed_in_the_wrong_place_is_named():
         fit(model, X, Y, SGD(model.parameters()), steps=1)
 
 
+@pytest.fixture
+def ctrl_c():
+    """Makes Ctrl-C raise KeyboardInterrupt, wherever the tests run."""
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, handler)
+
+
 def press_ctrl_c(after):
     def press():
         time.sleep(after)
@@ -244,19 +251,16 @@ def press_ctrl_c(after):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs os.kill")
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("after", thinned([0.05, 0.0513], 2))
 def test_ctrl_c_returns_what_was_reached(executor, capsys, after):
     model, loss = model_and_loss(executor)
     start = model.state_dict()
     optimizer = Adam(model.parameters(), lr=0.01)
     fit(loss, X, Y, optimizer, steps=22)  # compiled before the key is pressed
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        thread = press_ctrl_c(after)
-        means = fit(loss, X, Y, optimizer, steps=10**7)
-        thread.join()
-    finally:
-        signal.signal(signal.SIGINT, handler)
+    thread = press_ctrl_c(after)
+    means = fit(loss, X, Y, optimizer, steps=10**7)
+    thread.join()
     assert optimizer.steps - 22 in (len(means), len(means) + (executor == "eager"))
     assert f"stopped after {len(means)} of 10000000 steps" in capsys.readouterr().err
     if executor == "eager":  # the key may have been pressed in the middle of an update
@@ -269,16 +273,9 @@ def test_ctrl_c_returns_what_was_reached(executor, capsys, after):
     assert [p.data for p in model.parameters()] == reached
 
 
-@pytest.fixture
-def ctrl_c():
-    """Makes Ctrl-C raise KeyboardInterrupt, wherever the tests run."""
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield partial(signal.raise_signal, signal.SIGINT)
-    signal.signal(signal.SIGINT, handler)
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="needs os.kill")
-def test_ctrl_c_ends_the_step_that_runs_and_nothing_goes_on(ctrl_c):
+@pytest.mark.usefixtures("ctrl_c")
+def test_ctrl_c_ends_the_step_that_runs_and_nothing_goes_on():
     w, goes_on, calls, pressed = Value(1.0), threading.Event(), [], []
 
     def loss(x):
@@ -350,8 +347,7 @@ def test_an_eager_loss_needs_the_standard_library_alone():
         "means = fit(lambda x, y: (w * x - y) ** 2, [1.0], [2.0], SGD([w], lr=0.25), steps=3)\n"
         "print(means)\n"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout == "[4.0, 1.0, 0.25]\n"
+    assert python("-c", code).stdout == "[4.0, 1.0, 0.25]\n"
 
 
 def test_a_loss_that_is_nan_changes_no_parameter(executor):

@@ -241,27 +241,6 @@ loss = micrograd.compile(eager)
     assert cell["loss"].programs is programs  # not compiled again without need
 
 
-def test_what_is_not_read_may_change():
-    class Model(Module):
-        def __init__(self):
-            self.w, self.history, self.step = Value(2.0), [], 0
-
-        def __call__(self, x):
-            return self.w * x
-
-    model = Model()
-    compiled = micrograd.compile(lambda x: model(x))
-    compiled([1.0])
-    programs, program = compiled.programs, compiled.programs[((),)]
-    for step in range(5):
-        model.history.append(compiled([1.0]).data)
-        model.step = step
-        model.history = [*model.history]
-        MLP(1, [1])
-    assert compiled.programs is programs
-    assert programs[((),)] is program
-
-
 def test_an_attribute_of_a_compiled_function():
     w = Value(2.0)
 

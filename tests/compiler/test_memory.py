@@ -2,7 +2,7 @@
 
 Using memory after it was freed often goes unnoticed, because it keeps its content for a while.
 `.ci/run` repeats this file with settings of glibc under which it is noticed: freed memory is
-returned to the system at once, or overwritten, or checked.
+returned to the system at once if it is large, overwritten if it is small, and checked.
 """
 
 import numpy as np

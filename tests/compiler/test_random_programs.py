@@ -9,16 +9,11 @@ a batch of up to 5,000 lanes. As a command, this file compares more programs tha
     PYTHONPATH=tests python tests/compiler/test_random_programs.py --programs 10000 --jax 300
 """
 
-# ruff: noqa: T201  # the command prints
-
-import argparse
 import math
-from collections import Counter
-from importlib.util import find_spec
 
 import pytest
-from compiled import computed_by_matrices, computed_by_source, skip_without
-from random_programs import OPERATIONS, TOLERANCE, Program, error
+from compiled import ALL_EXECUTORS, computed_by_matrices, computed_by_source
+from random_programs import OPERATIONS, TOLERANCE, Program, compare, error
 
 from micrograd import fit
 from micrograd.optim import SGD, Adam
@@ -36,6 +31,8 @@ def assert_close(found, expected, scale, program):
 
 def errors(program, executor, with_single=True, with_training=False):
     """Pairs: what this executor computes in another way than eager mode, and the error."""
+    if not program.steps:
+        return
     compiled = program.compiled(executor)
     results = compiled(*program.batch)
     single = compiled(*[a[-1:] for a in program.batch]) if with_single else None
@@ -101,15 +98,12 @@ def test_random_graphs_have_the_gradients_of_pytorch(effort, record_property):
     assert effort == 1 or operations == {operation.name for operation in OPERATIONS}
 
 
-@pytest.mark.parametrize("executor", ["numpy", "llvm", pytest.param("jax", marks=pytest.mark.slow)])
+@ALL_EXECUTORS
 def test_compiled_random_programs_agree_with_eager_mode(executor, effort, record_property):
     """So do both of their sources, run as Python."""
-    skip_without(executor)
     compared, operations = 0, set()
     for seed in range({"numpy": 20 * effort, "llvm": 6 * effort, "jax": 5}[executor]):
         program = Program(seed)
-        if not program.steps:
-            continue
         for what, off in errors(program, executor, with_training=seed % 7 == 0):
             assert off <= TOLERANCE, f"a {what} is off by {off} of the scale:\n{program}"
             compared += what == "result"
@@ -120,32 +114,5 @@ def test_compiled_random_programs_agree_with_eager_mode(executor, effort, record
         assert operations == {operation.name for operation in OPERATIONS}
 
 
-def main():
-    """Compares random programs and prints how many, and the largest error of each executor."""
-    parser = argparse.ArgumentParser(description="Random programs on all executors against eager.")
-    parser.add_argument("--programs", type=int, default=1000, help="how many (1000)")
-    parser.add_argument("--jax", type=int, default=0, help="how many of them with JAX, too (0)")
-    parser.add_argument("--seed", type=int, default=0, help="of the first program (0)")
-    options = parser.parse_args()
-    wanted = {"numpy": options.programs, "llvm": options.programs, "jax": options.jax}
-    packages = {"numpy": "numpy", "llvm": "llvmlite", "jax": "jax"}
-    counts, largest, lanes = Counter(), Counter(), 0
-    for i in range(options.programs):
-        program = Program(options.seed + i)
-        lanes = max(lanes, len(program.order))
-        for name, n in wanted.items():
-            if not program.steps or i >= n or not find_spec(packages[name]):
-                continue
-            for what, off in errors(program, name, i % 7 == 0, i % 7 == 0):
-                counts[name, what] += 1
-                largest[name, what] = max(largest[name, what], off)
-                if off > TOLERANCE:
-                    print(f"{name}, {what} off by {off}, seed {options.seed + i}:\n{program}")
-    print(f"{options.programs:,} programs of {len(OPERATIONS)} operations, up to {lanes:,} lanes;")
-    print("compared with eager mode, and the largest error relative to the largest number:")
-    for (name, what), count in counts.items():
-        print(f"{name:8}{what:22}{count:>10,}{largest[name, what]:>10.0e}")
-
-
 if __name__ == "__main__":
-    main()
+    compare(Program, lambda program, name, i: errors(program, name, i % 7 == 0, i % 7 == 0))

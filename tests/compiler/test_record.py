@@ -51,16 +51,16 @@ def test_results_from_before_the_call_are_refused():
 # ---- what a function does to Values that it did not create
 
 
+class Remembering(Module):
+    def __init__(self):
+        self.w = Value(0.5)
+
+    def __call__(self, x):
+        self.out = (self.w * x).tanh()
+        return self.out * self.w
+
+
 def test_a_model_may_keep_its_last_result():
-    class Remembering(Module):
-        def __init__(self):
-            self.w = Value(0.5)
-
-        def __call__(self, x):
-            self.hidden = (self.w * x).tanh()
-            self.out = self.hidden * self.w
-            return self.out
-
     model = Remembering()
     compiled = assert_agrees(model, [model.w], [1.0, 2.0])
     model(1.0)
@@ -224,14 +224,6 @@ def test_the_collector_is_as_before_after_a_program_is_built(is_enabled):
 
 
 def test_a_recorded_number_that_is_kept_says_what_it_is():
-    class Remembering(Module):
-        def __init__(self):
-            self.w = Value(0.5)
-
-        def __call__(self, x):
-            self.out = (self.w * x).tanh()
-            return self.out * 2
-
     model = Remembering()
     compiled = micrograd.compile(model, executor="numpy")
     compiled([1.0]).backward()

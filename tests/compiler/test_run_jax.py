@@ -1,35 +1,22 @@
 """The executor on JAX, against the one on NumPy, on one device and on eight."""
 
-import itertools
 import json
 import math
 import os
-import random
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from compiled import assert_close, by_batch, mlp, rows
+from compiled import assert_close, attention, by_batch, mlp, rows
 
 from micrograd import Value, compile, no_grad, take
 from micrograd.compiler import function as function_module
 from micrograd.losses import hinge
-from micrograd.nn import Linear
 
 jax = pytest.importorskip("jax", reason="pip install jax")
 run_jax = pytest.importorskip("micrograd.compiler.run_jax")
-
-
-def assert_as_numpy(function, parameters, *arguments, scale=None, compiled=None):
-    """Compares lanes, mean and gradients; returns the function compiled for JAX."""
-    compiled = compiled or compile(function, executor="jax")
-    expected = by_batch(compile(function, executor="numpy")(*arguments), parameters)
-    found = by_batch(compiled(*arguments), parameters)
-    for one, other in zip(found, expected, strict=True):
-        assert_close(one, other, scale)
-    return compiled
 
 
 # ---- programs
@@ -44,88 +31,10 @@ def penalised(sizes, activation):
     return loss, model.parameters(), lambda n: (rows(n, sizes[0]), 1.0 - 2 * (np.arange(n) % 2))
 
 
-def attention():
-    random.seed(2)
-    table = [[Value(random.uniform(-1, 1)) for _ in range(2)] for _ in range(5)]
-    q, k, v = Linear(2, 3), Linear(2, 3), Linear(2, 3)
-
-    def loss(tokens):
-        x = [take(table, token) for token in tokens]
-        queries, keys, values = map(q, x), list(map(k, x)), list(map(v, x))
-        total = Value(0.0)
-        for query in queries:
-            scores = [sum(a * b for a, b in zip(query, key, strict=True)) for key in keys]
-            weights = [score.exp() for score in scores]
-            mixed = [sum(w * u[d] for w, u in zip(weights, values, strict=True)) for d in range(3)]
-            total = total + (sum(mixed) / sum(weights)) ** 2
-        return total
-
-    parameters = [*itertools.chain(*table), *(p for m in (q, k, v) for p in m.parameters())]
-    return loss, parameters, lambda n: (np.random.default_rng(n).integers(0, 5, size=(n, 4)),)
-
-
-def tables():
-    w = [Value(0.5), Value(-1.0), Value(2.0)]
-
-    def loss(x, i):
-        of_results = take([(p * x).tanh() for p in w], i) + take([w[0], x, 2.0], i)
-        return of_results + take(w, i) * take(w, 2 - i) + take(w, w[2].data) * sum(w).sin()
-
-    return loss, w, lambda n: (rows(n, 1)[:, 0], np.arange(n) % 3)
-
-
 PROGRAMS = {
     "relu": lambda: penalised((2, 5, 4, 1), "relu"),
     "attention": attention,
-    "tables": tables,
 }
-
-
-@pytest.mark.slow
-def test_tables_with_any_number_of_examples():
-    loss, parameters, examples = tables()
-    compiled = None
-    for n in (1, 2, 7):
-        compiled = assert_as_numpy(loss, parameters, *examples(n), scale=1, compiled=compiled)
-    assert len(compiled.programs) == 1
-
-
-@pytest.mark.slow
-def test_arguments_of_all_kinds():
-    w, b = Value(2.0), Value(-1.0)
-    for array in ([[1, 2], [3, 4]], np.array([[True, False]]), np.float32([[0.1, 0.2]] * 3)):
-        assert_as_numpy(lambda x: (w * x[0] - b * x[1]).tanh(), [w, b], array)
-    assert_as_numpy(lambda x, y: w * x + y, [w], [1.0, 2.0, 3.0], 0.5)
-    assert_as_numpy(lambda x, y: w * x[1][0] + y[2], [w], rows(4, 6).reshape(4, 2, 3), rows(4, 3))
-    w.grad = 0
-    batch = compile(lambda: w * w, executor="jax")()
-    batch.backward()
-    assert (batch.data, w.grad) == (4.0, 4.0)
-    assert compile(lambda x: w * len(x), executor="jax")(np.zeros((3, 0))).data == 0.0
-
-
-# ---- batches
-
-
-# ---- errors
-
-
-@pytest.mark.slow
-def test_invalid_indices_are_errors():
-    table = [Value(float(i)) for i in range(4)]
-    computed = compile(lambda i: take(table, i + 1), executor="jax")
-    with pytest.raises(IndexError, match="take expects a whole number"):
-        computed([0, 3])
-    with pytest.raises(IndexError, match="take expects a whole number"):
-        computed([0.5, 2.0])
-    assert computed([0, 2]).data == 2.0
-    uniform = compile(lambda x: take(table, table[3].data) * x, executor="jax")
-    assert uniform([1.0]).data == 3.0
-    table[3].data = 4.0
-    with pytest.raises(IndexError, match="take expects a whole number"):
-        uniform([1.0])
-    with pytest.raises(IndexError, match="0 <= index < 4, got 4"):
-        compile(lambda i: take(table, i), executor="jax")([0, 4])
 
 
 def test_without_jax_it_says_what_to_install(monkeypatch):

@@ -1,9 +1,6 @@
 """Machine code: for any number of examples, made by threads at once, freed with its function."""
 
-import os
 import platform
-import subprocess
-import sys
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +10,7 @@ import pytest
 
 pytest.importorskip("llvmlite", reason="llvmlite, the extra 'fast', is not installed")
 
+from blocks import python
 from compiled import assert_agrees, assert_close, by_batch, mlp, rows
 
 import micrograd
@@ -131,8 +129,7 @@ print(machine().width)
 @pytest.mark.parametrize(("hides_avx2", "width"), [(False, "4"), (True, "2")])
 def test_processors_with_narrower_vectors(hides_avx2, width):
     code = NARROW.format(tests=str(Path(__file__).parents[1]), hides_avx2=hides_avx2)
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert run.stdout.strip() == width, run.stderr
+    assert python("-c", code).stdout == f"{width}\n"
 
 
 @pytest.mark.slow
@@ -151,9 +148,6 @@ def test_a_checked_text_ends_a_run_that_leaves_its_memory():
         "loss.clear()\n"
         "print(loss(np.array([0, 2])).data)\n"
     )
-    environment = os.environ | {"MICROGRAD_CHECKED": "1"}
-    run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment
-    )
+    run = python("-c", code, code=1, MICROGRAD_CHECKED="1")
     assert run.stdout == "4.0\n"
     assert "used a place outside of its memory" in run.stderr

@@ -3,28 +3,21 @@
 The random steps are programs of `test_random_programs.py`, whose results become the next state. As
 a command, this file compares more of them than the tests do:
 
-    PYTHONPATH=tests python tests/compiler/test_scan.py --loops 2000 --jax 100
+    PYTHONPATH=tests python tests/compiler/test_scan.py --programs 2000 --jax 100
 """
 
-# ruff: noqa: T201  # the command prints
-
-import argparse
 import math
 import random
 from collections import Counter
-from importlib.util import find_spec
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from compiled import computed_by_matrices, skip_without
-from random_programs import LARGEST, STEEPEST, TOLERANCE, Program, error
+from compiled import ALL_EXECUTORS, computed_by_matrices
+from random_programs import LARGEST, STEEPEST, TOLERANCE, Program, compare, error
 
 from micrograd import MLP, SGD, Value, compile, derivative, fit, scan, take, values, where
 
-on_all_executors = pytest.mark.parametrize(
-    "executor", ["numpy", "llvm", pytest.param("jax", marks=pytest.mark.slow)]
-)
 LENGTHS = [0, 1, 2, 3, 8, 30]
 
 
@@ -114,8 +107,10 @@ def as_value(x):
     return x if isinstance(x, Value) else Value(x)
 
 
-def errors(loop, executor, expected):
+def errors(loop, executor):
     """Pairs: what this executor computes in another way than eager mode, and the error."""
+    if not loop.program.steps or not (expected := loop.eager()):
+        return
     lanes, gradients, scale = expected
 
     def function(*arguments):
@@ -134,9 +129,8 @@ def errors(loop, executor, expected):
         yield "gradient", error([slopes[p] for p in loop.parameters], gradients, scale)
 
 
-@on_all_executors
+@ALL_EXECUTORS
 def test_a_loop_without_examples_in_a_loop_over_them(executor):
-    skip_without(executor)
     w, v = Value(0.9), Value(0.3)
 
     def loss(x):
@@ -155,17 +149,15 @@ def test_a_loop_without_examples_in_a_loop_over_them(executor):
     assert (w.grad, v.grad) == pytest.approx(expected, rel=1e-12)
 
 
-@on_all_executors
+@ALL_EXECUTORS
 def test_random_loops_agree_with_eager_mode(executor, effort, record_property):
-    skip_without(executor)
     compared = 0
     seeds = range(1, 1 + {"numpy": 8 * effort, "llvm": 5 * effort, "jax": 4}[executor])
     for seed in seeds:
         loop = RandomLoop(seed)
-        if loop.program.steps and (expected := loop.eager()):
-            for what, off in errors(loop, executor, expected):
-                assert off <= TOLERANCE, f"a {what} is off by {off}, seed {seed}:\n{loop.program}"
-            compared += 1
+        for what, off in errors(loop, executor):
+            assert off <= TOLERANCE, f"a {what} is off by {off}, seed {seed}:\n{loop.program}"
+            compared += what == "result"
     record_property("count", f"{compared:,} random loops compared")
     assert compared > 0.7 * len(seeds)
 
@@ -175,7 +167,6 @@ def test_random_loops_agree_with_eager_mode(executor, effort, record_property):
 
 def assert_as_eager(function, parameters, executor, *arguments):
     """Checks the mean of the function over a batch, and its gradients."""
-    skip_without(executor)
     found = []
     for is_compiled in (False, True):
         for p in parameters:
@@ -191,7 +182,7 @@ def assert_as_eager(function, parameters, executor, *arguments):
     assert found[1] == pytest.approx(found[0], abs=1e-12)
 
 
-@on_all_executors
+@ALL_EXECUTORS
 def test_a_recurrent_network_with_a_table_and_targets_of_every_step(executor):
     rng = np.random.default_rng(0)
     table, W = values(rng.normal(size=(3, 2))), values(rng.normal(size=(2, 4)))
@@ -211,7 +202,7 @@ def test_a_recurrent_network_with_a_table_and_targets_of_every_step(executor):
     assert_as_eager(loss, parameters, executor, rng.integers(0, 3, (4, 6)))
 
 
-@on_all_executors
+@ALL_EXECUTORS
 def test_states_of_all_forms_and_loops_in_loops(executor):
     w, v = Value(0.7), Value(-0.3)
 
@@ -229,7 +220,7 @@ def test_states_of_all_forms_and_loops_in_loops(executor):
     assert_as_eager(loss, [w, v], executor, [0.5, -1.0, 0.25], [1.0, 2.0, 3.0])
 
 
-@on_all_executors
+@ALL_EXECUTORS
 def test_a_derivative_inside_of_a_step_and_one_of_a_loop(executor):
     w = Value(1.5)
 
@@ -264,9 +255,8 @@ def test_a_loop_has_a_text_of_matrices_alone():
         _ = f.scalar_source
 
 
-@on_all_executors
+@ALL_EXECUTORS
 def test_training_steps_and_results_in_a_list(executor):
-    skip_without(executor)
     model = MLP(3, [4, 2], activation="tanh")
 
     def both(x, y):
@@ -328,7 +318,7 @@ def test_wrong_calls_are_errors():
             scan(lambda y, _: (y, None), 1.0, columns)
 
 
-@on_all_executors
+@ALL_EXECUTORS
 def test_a_loop_without_a_state(executor):
     w = Value(0.7)
 
@@ -343,7 +333,7 @@ def test_a_loop_without_a_state(executor):
     assert_as_eager(loss, [w], executor, np.array([1.0, 2.0]), np.ones((2, 2)))
 
 
-@on_all_executors
+@ALL_EXECUTORS
 def test_steps_of_different_forms_are_recorded_one_by_one(executor):
     w = Value(0.5)
 
@@ -353,7 +343,7 @@ def test_steps_of_different_forms_are_recorded_one_by_one(executor):
     assert_as_eager(lambda x: sum(scan(step, [x], [1.0, 2.0])[0]), [w], executor, [1.0, 3.0])
 
 
-@on_all_executors
+@ALL_EXECUTORS
 def test_a_choice_in_each_lane(executor):
     w = Value(0.8)
 
@@ -367,30 +357,5 @@ def test_a_choice_in_each_lane(executor):
     assert_as_eager(loss, [w], executor, [0.1, 1.0, 5.0])
 
 
-def main():
-    """Compares random loops and prints how many, and the largest error of each executor."""
-    parser = argparse.ArgumentParser(description="Random loops on all executors against eager.")
-    parser.add_argument("--loops", type=int, default=200, help="how many (200)")
-    parser.add_argument("--jax", type=int, default=0, help="how many of them with JAX, too (0)")
-    parser.add_argument("--seed", type=int, default=0, help="of the first loop (0)")
-    options = parser.parse_args()
-    wanted = {"numpy": options.loops, "llvm": options.loops, "jax": options.jax}
-    packages = {"numpy": "numpy", "llvm": "llvmlite", "jax": "jax"}
-    counts, largest = Counter(), Counter()
-    for i in range(options.loops):
-        loop = RandomLoop(options.seed + i)
-        if not loop.program.steps or (expected := loop.eager()) is None:
-            continue
-        for name, n in wanted.items():
-            if i < n and find_spec(packages[name]):
-                for what, off in errors(loop, name, expected):
-                    counts[name, what] += 1
-                    largest[name, what] = max(largest[name, what], off)
-                    if off > TOLERANCE:
-                        print(f"{name}, {what} off by {off}, seed {options.seed + i}")
-    for (name, what), count in counts.items():
-        print(f"{name:8}{what:12}{count:>10,}{largest[name, what]:>10.0e}")
-
-
 if __name__ == "__main__":
-    main()
+    compare(RandomLoop, lambda loop, executor, _: errors(loop, executor))

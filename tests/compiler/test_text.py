@@ -133,6 +133,3 @@ def test_names_in_the_source_are_made_from_those_of_the_user():
     namespace = {}
     exec(function.source, namespace)
     assert namespace["exp_2"](np.array([2.0]), [0.5, 1.0], [1.0, 2.0])[0] == pytest.approx(mean)
-
-
-# ---- names

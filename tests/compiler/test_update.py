@@ -5,8 +5,7 @@ from functools import partial, wraps
 
 import numpy as np
 import pytest
-from compiled import assert_close, mlp, rows, skip_without
-from sampling import thinned
+from compiled import ALL_EXECUTORS, assert_close, mlp, on_executors, rows
 
 import micrograd
 from micrograd import Value, no_grad, take
@@ -14,15 +13,6 @@ from micrograd.optim import SGD, Adam, AdamW, Optimizer
 
 X = rows(12, 3)
 Y = np.sign(X[:, 0] + 0.5 * X[:, 1])
-
-OPTIMIZERS = [
-    partial(SGD, lr=0.05),
-    partial(SGD, lr=0.05, momentum=0.9, weight_decay=0.01),
-    partial(SGD, lr=0.05, momentum=0.9, nesterov=True),
-    partial(Adam, lr=0.05, betas=(0.8, 0.95), weight_decay=0.1),
-    partial(Adam, lr=0.05, eps=0),
-    partial(AdamW, lr=0.05, weight_decay=0.1),
-]
 
 
 class Own(Optimizer):
@@ -33,17 +23,15 @@ class Own(Optimizer):
         return p - lr * np.tanh(v), {"v": v}
 
 
-LLVM = pytest.param("llvm", marks=pytest.mark.slow)
-JAX = pytest.param("jax", marks=pytest.mark.slow)  # takes seconds to compile each loop
-ALL_EXECUTORS = pytest.mark.parametrize(
-    "executor", ["numpy", "llvm", JAX], indirect=True, scope="module"
-)
-
-
-@pytest.fixture(scope="module", params=["numpy", LLVM])
-def executor(request):
-    skip_without(request.param)
-    return request.param
+OPTIMIZERS = [
+    partial(SGD, lr=0.05),
+    partial(SGD, lr=0.05, momentum=0.9, weight_decay=0.01),
+    partial(SGD, lr=0.05, momentum=0.9, nesterov=True),
+    partial(Adam, lr=0.05, betas=(0.8, 0.95), weight_decay=0.1),
+    partial(Adam, lr=0.05, eps=0),
+    partial(AdamW, lr=0.05, weight_decay=0.1),
+    partial(Own, lr=0.05),
+]
 
 
 def model_and_loss(executor):
@@ -88,8 +76,7 @@ def trained(executor, make, step, steps=50):
     return means, numbers_of(optimizer)
 
 
-@ALL_EXECUTORS
-@pytest.mark.parametrize("make", thinned([*OPTIMIZERS, partial(Own, lr=0.05)], 3))
+@on_executors("make", OPTIMIZERS, on_jax=OPTIMIZERS[-1:], every=3)
 def test_50_steps_give_the_numbers_of_the_loop(executor, make):
     means, numbers = trained(executor, make, by_hand)
     for step in (in_one, alternately):

@@ -2,7 +2,6 @@
 
 import html
 import json
-import random
 import re
 import struct
 from itertools import product
@@ -11,8 +10,6 @@ import numpy as np
 import pytest
 from demo_scripts import DEMOS, load, rows_of, run, striped_images
 from sampling import thinned
-
-from micrograd.nn import MLP
 
 SVG, PNG = b"<?xml", b"\x89PNG"
 
@@ -78,7 +75,7 @@ VIEWS = {"forward.svg", "reverse.svg", "ops.svg", "neurons.svg", "layers.svg", "
 @pytest.mark.slow
 def test_from_graphs_to_digits(tmp_path):
     pytest.importorskip("sklearn")
-    out = run(tmp_path, "graphs_to_digits", "--epochs", "2")
+    out = run(tmp_path, "graphs_to_digits", "--epochs", "1")
     rows = rows_of(out)
     published = [(article, here) for article, here in rows.values() if article != "-"]
     assert len(published) == 11
@@ -87,8 +84,7 @@ def test_from_graphs_to_digits(tmp_path):
     assert float(rows["Mini-batches of 64 points", formula][1]) < 1e-12
     assert rows["1,437 images", "parameters"] == ("-", "8970")
     assert [what for title, what in rows if title == "1,437 images"][1:] == [
-        "epoch 1: test loss, accuracy",
-        "epoch 2: test loss, accuracy",
+        "epoch 1: test loss, accuracy"
     ]
     assert re.search(r"^f +63 +15 +32 +1$", out, re.M)
     assert pictures(tmp_path) == VIEWS | {"digits.png"}
@@ -156,27 +152,6 @@ def test_orders_and_cost(tmp_path):
     ]  # fmt: skip
     (tmp_path / "orders.mmd").unlink()
     assert pictures(tmp_path) == {"orders.svg", "cost.png"}
-
-
-# ---- the original
-
-
-def test_the_compiled_run_of_the_original_is_the_eager_one():
-    demo = load("original_demo")
-    X, y = demo.published_moons()
-    random.seed(1337)
-    compiled, eager = MLP(2, [4, 1]), MLP(2, [4, 1])
-    eager.load_state_dict(compiled.state_dict())
-    history = demo.train(compiled, X, y, steps=3)
-    for k, (loss, _) in enumerate(history):
-        hinges = [(1 + -target * eager(x)).relu() for x, target in zip(X, y, strict=True)]
-        total = sum(hinges) / len(X) + 1e-4 * sum(p * p for p in eager.parameters())
-        assert total.data == pytest.approx(loss, rel=1e-12)
-        eager.zero_grad()
-        total.backward()
-        for p in eager.parameters():
-            p.data -= (1.0 - 0.9 * k / 100) * p.grad
-    assert compiled.state_dict() == pytest.approx(eager.state_dict(), rel=1e-12)
 
 
 # ---- graphs to digits
@@ -261,27 +236,6 @@ def tensors(twin):
 def test_the_record_is_what_pytorch_learns():
     pytest.importorskip("torch")
     assert load("static_graph").recorded() == pytest.approx(weights_of_pytorch(), rel=0, abs=1e-12)
-
-
-# ---- orders and cost
-
-
-def test_every_order_gives_the_same_gradients_and_recursion_wrong_ones():
-    demo = load("orders_and_cost")
-    for order in demo.topological_orders(demo.essay_graph()):
-        gradients = demo.gradients_along(order)
-        assert (gradients["a"], gradients["b"], gradients["loss"]) == (-3, -3, 1)
-    assert demo.orders_by_trial(demo.essay_graph()) == 4
-    assert demo.by_order() == -2
-    assert demo.by_recursion() == -4
-
-
-def test_size_and_memory_of_a_chain():
-    demo = load("orders_and_cost")
-    assert demo.size(demo.chain(999)) == 999 + 2 * 998
-    graph_bytes, backward_bytes = zip(*map(demo.memory, (500, 2000, 8000)), strict=True)
-    assert demo.slope((500, 2000, 8000), graph_bytes) == pytest.approx(1, abs=0.1)
-    assert all(0 < b < g for b, g in zip(backward_bytes, graph_bytes, strict=True))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,7 @@
 """Lessons by breaking things: the broken engines really compute the wrong numbers."""
 
-import os
-import subprocess
-import sys
-
 import pytest
-from demo_scripts import DEMOS, load
+from demo_scripts import load, run
 
 # By hand, and of the wrong engine what its one wrong line comes to.
 NUMBERS = [
@@ -43,32 +39,23 @@ def test_right_and_wrong_numbers(demo, i):
     assert wrong == expected | changed
 
 
-def run(folder, *options):
-    environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONWARNINGS": "error"}
-    return subprocess.run(
-        [sys.executable, str(DEMOS / "break_it.py"), *options],
-        cwd=folder, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-
-
 def test_it_prints_the_lessons_and_writes_nothing_unasked(tmp_path):
-    process = run(tmp_path)
-    assert process.returncode == 0, process.stderr
-    assert "ds/da                        2       1  <--" in process.stdout
-    assert process.stdout.count("<--") == 1 + 1 + 3 + 2 + 2
+    out = run(tmp_path, "break_it")
+    assert "ds/da                        2       1  <--" in out
+    assert out.count("<--") == 1 + 1 + 3 + 2 + 2
     assert list(tmp_path.iterdir()) == []
 
 
 def test_one_lesson_and_its_answer_on_demand(tmp_path):
-    asked = run(tmp_path, "--lesson", "2").stdout
+    asked = run(tmp_path, "break_it", "--lesson", "2")
     assert asked.startswith("Lesson 2: b = -a")
     assert "topological" not in asked
     assert asked.endswith("For the answers, add --answers.\n")
-    answered = run(tmp_path, "--lesson", "2", "--answers").stdout
+    answered = run(tmp_path, "break_it", "--lesson", "2", "--answers")
     assert answered.startswith(asked.partition("\n\n\n")[0])
     assert "2. No topological order" in answered
     assert "passes its gradient on to a" in " ".join(answered.split())
-    assert "invalid choice" in run(tmp_path, "--lesson", "6").stderr
+    assert "invalid choice" in run(tmp_path, "break_it", "--lesson", "6", code=2)
 
 
 def test_on_a_terminal_enter_shows_the_answer(demo, monkeypatch, capsys):
@@ -85,7 +72,6 @@ def test_on_a_terminal_enter_shows_the_answer(demo, monkeypatch, capsys):
 
 @pytest.mark.slow
 def test_out_is_a_folder_of_pictures(tmp_path):
-    process = run(tmp_path, "--out", "new/pictures")
-    assert process.returncode == 0, process.stderr
+    run(tmp_path, "break_it", "--out", "new/pictures")
     names = sorted(path.name for path in (tmp_path / "new" / "pictures").iterdir())
     assert names == [f"{i}.svg" for i in range(1, 6)]

@@ -28,10 +28,9 @@ def test_circle_prints_a_row_for_each_width_and_draws(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", [[], ["--eager"]])
-def test_digits_prints_both_classifiers(tmp_path, mode):
+def test_digits_prints_both_classifiers(tmp_path):
     pytest.importorskip("sklearn")
-    out = run(tmp_path, "digits", "--images", "20", "--epochs", "1", *mode)
+    out = run(tmp_path, "digits", "--images", "20", "--epochs", "1", "--eager")
     assert "2,410 parameters, 20 images, mini-batches: 1\n" in out
     assert rows_of_accuracies(out) == ["training", "validation"]
     assert sum(confusion_of(out)) == 360
@@ -125,9 +124,9 @@ def test_networks_that_learn_together_learn_as_they_would_alone():
 @pytest.mark.slow
 def test_networks_around_a_circle_reach_what_the_script_says():
     demo = load("circle")
-    networks = demo.networks_before_training(9)
+    networks = [demo.networks_before_training(9)[k] for k in (0, 1, 2, 8)]
     history = demo.train(networks, demo.discs(1000, seed=0), demo.discs(1000, seed=1), epochs=200)
-    assert history[-1].curves[8, [0, 3]] == pytest.approx([0.049, 0.950], abs=0.005)
+    assert history[-1].curves[3, [0, 3]] == pytest.approx([0.049, 0.950], abs=0.005)
     assert history[-1].curves[[0, 1, 2], 3] == pytest.approx([0.625, 0.746, 0.919], abs=0.005)
 
 
@@ -159,10 +158,9 @@ def test_the_classifier_learns_the_digits(digits):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("options", "theme"), [([], "LIGHT"), (["--dark"], "DARK")])
-def test_the_film_is_written_light_or_dark(options, theme, tmp_path):
-    assert run(tmp_path, "backward_gif", *options) == "film in backward.gif\n"
+def test_the_film_is_written_in_dark_colours(tmp_path):
+    assert run(tmp_path, "backward_gif", "--dark") == "film in backward.gif\n"
     with Image.open(tmp_path / "backward.gif") as gif:
         ground = bytes(gif.convert("RGB").getpixel((1, 1))).hex()
-        assert f"#{ground}" == getattr(tokens, theme)["panel"]
+        assert f"#{ground}" == tokens.DARK["panel"]
         assert gif.n_frames > 50

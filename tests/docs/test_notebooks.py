@@ -1,7 +1,7 @@
 """Notebooks: their sources run as scripts, and what is committed is made from them.
 
-Running them in a kernel is for `python demos/notebooks.py --check`; here the same program makes and
-checks two small notebooks of its own, where jupytext, nbclient and ipykernel are installed.
+Where jupytext, nbclient and ipykernel are installed, `demos/notebooks.py` runs them in a kernel,
+and makes and checks small ones.
 """
 
 import base64
@@ -9,11 +9,9 @@ import contextlib
 import io
 import json
 import re
-import shutil
-import subprocess
-import sys
 
 import pytest
+from blocks import python
 from demo_scripts import DEMOS, load, run
 from PIL import Image
 
@@ -93,15 +91,15 @@ def with_prints(cells):
 # ---- the sources as scripts
 
 
+OPTIONAL = {"lecture": "PyTorch", "exercises": "PyTorch", "after_the_lecture": "scikit-learn"}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_a_source_runs_as_a_script(name, tmp_path):
-    # Without packages whose cells say that they are skipped, and without a window.
+@pytest.mark.parametrize("name", OPTIONAL)
+def test_a_source_runs_as_a_script_and_skips_cells_whose_package_is_not_there(name, tmp_path):
     out = run(tmp_path, name, without=["torch", "sklearn"])
     assert list(tmp_path.iterdir()) == []
-    optional = {"lecture": "PyTorch", "exercises": "PyTorch", "after_the_lecture": "scikit-learn"}
-    if name in optional:
-        assert f"{optional[name]} is not installed here: skipped" in out
+    assert f"{OPTIONAL[name]} is not installed here: skipped" in out
 
 
 def test_the_lecture_gives_the_numbers_that_its_text_tells():
@@ -256,27 +254,32 @@ print(x + x)
 
 @pytest.fixture(scope="module")
 def folder(program, tmp_path_factory):
-    """A folder with the program and two small notebooks that it has made."""
+    """A folder with two small notebooks that the program has made."""
     folder = tmp_path_factory.mktemp("notebooks")
-    shutil.copy(DEMOS / "notebooks.py", folder)
-    for name in NAMES:
+    for name in ("lecture", "exercises"):
         (folder / f"{name}.py").write_text(SMALL, encoding="utf-8")
-    process = notebooks(folder)
-    assert process.returncode == 0, process.stderr
+    notebooks(program, folder)
     return folder
 
 
-def notebooks(folder, *options):
-    return subprocess.run(
-        [sys.executable, str(folder / "notebooks.py"), *options],
-        cwd=folder, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+def notebooks(program, folder, *options):
+    """Runs the program for the small notebooks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(program, "HERE", folder)
+        patch.setattr(program, "NAMES", ("lecture", "exercises"))
+        patch.setattr("sys.argv", ["notebooks.py", *options])
+        program.main()
+
+
+@pytest.mark.slow
+def test_the_committed_notebooks_are_up_to_date(program):
+    python(DEMOS / "notebooks.py", "--check")
 
 
 @pytest.mark.slow
 def test_a_notebook_is_made_from_its_source(folder):
-    first, *others = ((folder / f"{name}.ipynb").read_bytes() for name in NAMES)
-    assert others == [first] * len(others)  # cells have no random ids
+    first, other = ((folder / f"{name}.ipynb").read_bytes() for name in ("lecture", "exercises"))
+    assert other == first  # cells have no random ids
     assert b"\r" not in first
     notebook = json.loads(first)
     assert [cell["cell_type"] for cell in notebook["cells"]] == [
@@ -292,17 +295,16 @@ def test_a_notebook_is_made_from_its_source(folder):
 
 
 @pytest.mark.slow
-def test_check_passes_what_is_up_to_date_and_tells_what_is_not(folder):
-    process = notebooks(folder, "--check")
-    assert process.returncode == 0, process.stderr
-
+def test_check_passes_what_is_up_to_date_and_tells_what_is_not(program, folder):
+    notebooks(program, folder, "--check")
     before = (folder / "lecture.ipynb").read_bytes()
     (folder / "lecture.py").write_text(SMALL.replace("3.0", "4.0"), encoding="utf-8")
     raising = SMALL.replace("print(x)", "print(x / 0)")
-    (folder / "backprop_in_pictures.py").write_text(raising, encoding="utf-8")
-    process = notebooks(folder, "--check")
-    assert process.returncode == 1
-    assert "lecture.ipynb: cell 1 differs from the source" in process.stderr
-    assert "backprop_in_pictures.ipynb: " in process.stderr
-    assert "ZeroDivisionError" in process.stderr
+    (folder / "exercises.py").write_text(raising, encoding="utf-8")
+    with pytest.raises(SystemExit) as told:
+        notebooks(program, folder, "--check")
+    said = str(told.value)
+    assert "lecture.ipynb: cell 1 differs from the source" in said
+    assert "exercises.ipynb: " in said
+    assert "ZeroDivisionError" in said
     assert (folder / "lecture.ipynb").read_bytes() == before

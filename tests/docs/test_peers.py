@@ -3,13 +3,11 @@
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from blocks import block
+from blocks import ROOT, block, python
 from compiled import skip_without
 from demo_scripts import DEMOS, load
 from sampling import thinned
@@ -129,14 +127,9 @@ def test_peers_take_the_same_step_on_single_numbers(peers, name, monkeypatch):
 # ---- the table
 
 
-def table(*options, only="peers", code=0):
+def table(*options):
     """The output of the benchmark for one set of tables."""
-    process = subprocess.run(
-        [sys.executable, str(DEMOS / "speed" / "benchmark.py"), "--only", only, *options],
-        capture_output=True, text=True,
-    )  # fmt: skip
-    assert process.returncode == code, process.stderr
-    return process.stdout if code == 0 else process.stderr
+    return python(DEMOS / "speed" / "benchmark.py", "--only", "peers", *options).stdout
 
 
 @pytest.mark.slow
@@ -160,23 +153,11 @@ def original(tmp_path):
     return package.parent
 
 
-def table_of(original, workload):
-    """The output of the benchmark for a stand-in for the original."""
-    return table("--workloads", workload, "--rounds", "1", "--peers", "original",
-                 "--original", str(original))  # fmt: skip
-
-
-@pytest.mark.slow
-def test_the_original_is_measured_with_exp_and_log_added(original):
-    out = table_of(original, "W3")
-    assert len(re.findall(r"^original micrograd, eager +[\d,.]+$", out, re.M)) == 2
-    assert "left out" not in out
-
-
 @pytest.mark.slow
 def test_a_peer_that_cannot_run_is_named(original):
     (original / "micrograd" / "engine.py").write_text("raise RuntimeError('not today')\n")
-    out = table_of(original, "W1")
+    out = table("--workloads", "W1", "--rounds", "1", "--peers", "original",
+                "--original", original)  # fmt: skip
     assert "left out: original micrograd, eager, W1: RuntimeError: not today" in out
 
 
@@ -191,22 +172,15 @@ def test_programs_of_others_agree_with_jax(names):
         block("python demos/speed/gradbench.py"), block("python demos/speed/long_loops.py")
     )  # fmt: skip
     [_, script] = (gradbench if names is GRADBENCH else loops).split()
-    done = subprocess.run(
-        [sys.executable, DEMOS.parent / script, "--rounds", "1", "--only", *names],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert [line.split()[0] for line in done.stdout.splitlines()[-len(names) :]] == names
+    out = python(ROOT / script, "--rounds", "1", "--only", *names).stdout
+    assert [line.split()[0] for line in out.splitlines()[-len(names) :]] == names
 
 
 def printed(line, folder):
     """The output of a command of the page on speed, with the smallest sizes."""
     script, *options = shlex.split(line, comments=True)[1:]
-    small = ["--rounds", "1", "--largest", "1000", "--workloads", "W1", "--peers", "original"]
-    done = subprocess.run([sys.executable, DEMOS.parent / script, *options, *small],
-                          cwd=folder, capture_output=True, text=True, check=False)  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    small = ["--rounds", "1", "--largest", "1000", "--workloads", "W3", "--peers", "original"]
+    return python(ROOT / script, *options, *small, folder=folder).stdout
 
 
 @pytest.mark.slow
@@ -230,6 +204,4 @@ def test_the_commands_for_the_eager_engine_print_their_tables(tmp_path):
 
 
 def test_the_lines_for_the_garbage_collector_run():
-    done = subprocess.run([sys.executable, "-c", f"{block('import gc')}\nprint(gc.isenabled())"],
-                          capture_output=True, text=True, check=True)  # fmt: skip
-    assert done.stdout == "False\n"
+    assert python("-c", f"{block('import gc')}\nprint(gc.isenabled())").stdout == "False\n"

@@ -2,33 +2,27 @@
 
 import ast
 import doctest
-import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import operations
 import pytest
-from blocks import BLOCKS, PAGES, README, ROOT, block, lines, shell
+from blocks import BLOCKS, PAGES, README, ROOT, block, lines, python, shell, written
 from rooms import ROOMS
-from wrong_engines import RIGHT, edited
+from wrong_engines import RIGHT, WRONG
 
 import micrograd
 from micrograd import Value, engine
 from micrograd.__main__ import main
 
-WRONG = edited((".grad +=", ".grad ="))
 CHECKS = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
 @pytest.fixture
-def elsewhere(tmp_path):
-    before = Path.cwd()
-    os.chdir(tmp_path)
-    yield tmp_path
-    os.chdir(before)
+def elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.mark.parametrize(
@@ -146,19 +140,16 @@ def test_the_commands_of_the_table_of_proof_find_what_they_name():
     assert len(commands) >= 10
     for command in commands:
         name, *words = shlex.split(command.removeprefix("PYTHONPATH=tests "))
-        environment = os.environ | {"PYTHONPATH": "tests"} if name not in command[:6] else None
         if name == "python":
             call = [*words, "--help"]
         elif "-k" in words:
             call = ["-m", "pytest", *words, "--collect-only", "-q"]
         else:  # test_pictures_and_files_it_names_exist looks for the file
             continue
-        done = subprocess.run(
-            [sys.executable, *call], cwd=ROOT, capture_output=True, text=True, env=environment
-        )
-        assert done.returncode == 0, (command, done.stdout, done.stderr)
+        path = {"PYTHONPATH": "tests"} if command.startswith("PYTHONPATH") else {}
+        out = python(*call, folder=ROOT, **path).stdout
         options = [word for word in words if word.startswith("--")] if name == "python" else []
-        assert [option for option in options if option not in done.stdout] == [], command
+        assert [option for option in options if option not in out] == [], command
 
 
 def test_the_citation_has_the_name_and_version_of_today():
@@ -189,9 +180,7 @@ def test_sum():
 
 def with_engines(folder):
     """The folder of engines, with two of them."""
-    (folder / "engines").mkdir()
-    (folder / "engines" / "right.py").write_text(RIGHT, encoding="utf-8")
-    (folder / "engines" / "wrong.py").write_text(WRONG, encoding="utf-8")
+    written(folder, {"engines/right.py": RIGHT, "engines/wrong.py": WRONG})
 
 
 @pytest.mark.slow
@@ -223,11 +212,11 @@ TESTS = {
 
 
 @pytest.mark.slow
-def test_the_commands_that_try_the_tests_of_courses_run(tmp_path):
+def test_the_commands_that_try_the_tests_of_courses_run(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # they take long to load
     with_engines(tmp_path)
-    for name, text in {**dict.fromkeys(FILES, ""), **TESTS}.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(f"{text}\n{SUM if 'test' in name else ''}", encoding="utf-8")
+    tests = {name: f"{text}\n{SUM}" for name, text in TESTS.items()}
+    written(tmp_path, {**dict.fromkeys(FILES, ""), **tests})
     script = block("try()")
     out = shell(f"{script}true", tmp_path)
     assert len(re.findall("^try ", script, re.M)) == 5

@@ -2,6 +2,7 @@ import sys
 import threading
 
 import pytest
+from own_classes import Recorded
 from pictures import names
 
 import micrograd
@@ -60,16 +61,7 @@ def test_comprehensions_and_methods_of_the_value_class_are_no_calls():
 
 
 def test_every_node_of_another_engine_is_noted():
-    class Other:
-        __slots__ = ("_children", "data", "grad")  # no room for notes
-
-        def __init__(self, data, children=()):
-            self.data, self.grad, self._children = data, 0, children
-
-        def __mul__(self, other):
-            return Other(self.data * other.data, (self, other))
-
-    y = calls(lambda: square(square(Other(3.0)) * Other(2.0)))
+    y = calls(lambda: square(square(Recorded(3.0)) * Recorded(2.0)))
     assert y.data == 324.0
     assert shown(y).count("square") == 2
 

@@ -1,9 +1,9 @@
 """Values of other engines, written as their authors and learners write them, are drawn as ours."""
 
-import math
 import re
 
 import pytest
+from own_classes import Recorded
 from pictures import arrows, names, picture
 from right_engines import ENGINES
 from sampling import thinned
@@ -51,34 +51,6 @@ class Original:
 
     def cube(self):
         return self.result(self.data**3, (), "cube", 3 * self.data**2)
-
-
-class Recorded:
-    """As in microgpt: local derivatives beside the operands, no closures, no names."""
-
-    __slots__ = ("_children", "_local_grads", "data", "grad")
-
-    def __init__(self, data, children=(), local_grads=()):
-        self.data, self.grad = data, 0
-        self._children, self._local_grads = children, local_grads
-
-    def __add__(self, other):
-        return Recorded(self.data + other.data, (self, other), (1, 1))
-
-    def __mul__(self, other):
-        return Recorded(self.data * other.data, (self, other), (other.data, self.data))
-
-    def __pow__(self, n):
-        return Recorded(self.data**n, (self,), (n * self.data ** (n - 1),))
-
-    def log(self):
-        return Recorded(math.log(self.data), (self,), (1 / self.data,))
-
-    def exp(self):
-        return Recorded(math.exp(self.data), (self,), (math.exp(self.data),))
-
-    def relu(self):
-        return Recorded(max(0, self.data), (self,), (float(self.data > 0),))
 
 
 class Silent:

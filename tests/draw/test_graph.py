@@ -90,13 +90,9 @@ def test_a_picture_has_gradients_only_after_backward_of_its_own_result(data):
     assert has_gradients(x)
 
 
-def test_wrong_arguments_are_refused():
-    with pytest.raises(TypeError, match=r"starts from a Value, got float 2\.0: pass the result"):
-        draw_dot(2.0)
+def test_a_model_is_no_result():
     with pytest.raises(TypeError, match=r"got Neuron LinearNeuron.*draw_dot\(model\(x\)\)"):
         mermaid(Neuron(2, nonlin=False))
-    with pytest.raises(TypeError, match=r"got Value: use names=locals\(\)"):
-        draw_dot(Value(1.0), names=Value(1.0))
 
 
 # ---- orders

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from own_classes import classes
+from own_classes import Recorded, classes
 from pictures import names
 
 from micrograd import Module, Value, calls, draw_dot, explain, mermaid, topological_order, values
@@ -11,21 +11,6 @@ from micrograd.losses import cross_entropy
 from micrograd.nn import Linear
 
 MLP = classes(Value)
-
-
-class Other:
-    """A number of another engine, without room for notes."""
-
-    __slots__ = ("_children", "_local_grads", "data", "grad")
-
-    def __init__(self, data, children=(), slopes=()):
-        self.data, self.grad, self._children, self._local_grads = data, 0, children, slopes
-
-    def __add__(self, other):
-        return Other(self.data + other.data, (self, other), (1, 1))
-
-    def __mul__(self, other):
-        return Other(self.data * other.data, (self, other), (other.data, self.data))
 
 
 class Net(Module):
@@ -148,9 +133,8 @@ def test_a_card_tells_plain_arguments_or_else_what_is_inside():
     assert "fc1, ReLU, fc2" in draw_dot(classified(10)).source
 
 
-def test_what_a_loop_computes_is_called_by_its_variable(opened, tmp_path):
-    explain(calls(newton)).save(tmp_path / "page.html")
-    with opened(tmp_path / "page.html") as page:
+def test_what_a_loop_computes_is_called_by_its_variable(shown):
+    with shown(explain(calls(newton))) as page:
         assert page.locator("#formula").inner_text().startswith("x5 =")
 
 
@@ -191,10 +175,9 @@ def names_on(page):
     ]
 
 
-def test_the_page_opens_by_calls_and_one_step_is_a_box(opened, tmp_path):
+def test_the_page_opens_by_calls_and_one_step_is_a_box(shown):
     model = MLP(3, [4, 4, 1])
-    explain(calls(model, [2.0, 3.0, -1.0])).save(tmp_path / "page.html")
-    with opened(tmp_path / "page.html") as page:
+    with shown(explain(calls(model, [2.0, 3.0, -1.0]))) as page:
         assert names_on(page) == ["layers[0]", "layers[1]", "layers[2]"]
         steps = int(page.locator("#slider").get_attribute("max"))
         assert steps == 3 + 1 + 3 + 1  # forward, seed, backward, end
@@ -206,11 +189,10 @@ def test_the_page_opens_by_calls_and_one_step_is_a_box(opened, tmp_path):
         assert "v1" not in text.split()
 
 
-def test_an_opened_box_is_shown_alone_if_there_are_too_many_cards(opened, tmp_path):
+def test_an_opened_box_is_shown_alone_if_there_are_too_many_cards(shown):
     model = MLP(3, [9, 9, 9, 1])
     y = calls(model, [2.0, 3.0, -1.0])
-    explain(y).save(tmp_path / "page.html")
-    with opened(tmp_path / "page.html", width=1920, height=1080) as page:
+    with shown(explain(y), width=1920, height=1080) as page:
         for layer in range(3):
             unfold(page, f"layers[{layer}]")
         assert "neurons[8]" in names_on(page)
@@ -223,8 +205,7 @@ def test_an_opened_box_is_shown_alone_if_there_are_too_many_cards(opened, tmp_pa
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_the_first_view_fits_and_every_opened_box_fits_in_its_width(opened, tmp_path, name):
-    explain(PROGRAMS[name]()).save(tmp_path / "page.html")
+def test_the_first_view_fits_and_every_opened_box_fits_in_its_width(shown, name):
     open_all = """() => {
         const {levels, boxes} = page.model;
         const [wide, seen] = [[], new Set()];
@@ -242,7 +223,7 @@ def test_the_first_view_fits_and_every_opened_box_fits_in_its_width(opened, tmp_
         }
         return wide;
     }"""
-    with opened(tmp_path / "page.html", width=960) as page:
+    with shown(explain(PROGRAMS[name]()), width=960) as page:
         assert page.evaluate(open_all) == []
         letters = page.locator("#graph text").first.evaluate(
             "text => parseFloat(getComputedStyle(text).fontSize) * page.stage.k"
@@ -253,10 +234,10 @@ def test_the_first_view_fits_and_every_opened_box_fits_in_its_width(opened, tmp_
 def test_the_layers_of_another_engine_are_boxes_if_the_model_is_named():
     class Neuron:
         def __init__(self):
-            self.w, self.b = [Other(0.5), Other(-2.0)], Other(1.0)
+            self.w, self.b = [Recorded(0.5), Recorded(-2.0)], Recorded(1.0)
 
         def __call__(self, x):
-            products = [w * Other(number) for w, number in zip(self.w, x, strict=True)]
+            products = [w * Recorded(number) for w, number in zip(self.w, x, strict=True)]
             return products[0] + products[1] + self.b
 
     class Layer:
@@ -293,19 +274,17 @@ def test_what_does_not_repeat_from_its_first_step_is_no_loop():
     assert "8 steps" in draw_dot(y, level=0).source
 
 
-def test_states_have_the_name_of_the_last_one(opened, tmp_path):
+def test_states_have_the_name_of_the_last_one(shown):
     a, x = Value(2.0), Value(1.0)
     for _ in range(4):
         x = (x + a / x) / 2
-    explain(x).save(tmp_path / "page.html")
-    with opened(tmp_path / "page.html") as page:
+    with shown(explain(x)) as page:
         assert page.locator("#formula").inner_text().startswith("x = (x3 + a / x3) / 2")
 
 
-def test_plain_inputs_are_shown_once_and_as_numbers(opened, tmp_path):
+def test_plain_inputs_are_shown_once_and_as_numbers(shown):
     x, n = [2.0, 3.0, -1.0], MLP(3, [4, 4, 1])
-    explain(n(x)).save(tmp_path / "page.html")
-    with opened(tmp_path / "page.html", width=1280, height=800) as page:
+    with shown(explain(n(x)), width=1280, height=800) as page:
         page.keyboard.press("End")
         texts = page.locator("#graph text.few").all_text_contents()
         assert "2, 3, −1" in texts

@@ -15,7 +15,7 @@ from micrograd.draw.tokens import LIGHT
 from micrograd.nn import MLP, Linear, Neuron, Sequential
 from micrograd.optim import SGD
 
-MINUS, TIMES, DOT = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}", "\N{BULLET}"
+TIMES, DOT = "\N{MULTIPLICATION SIGN}", "\N{BULLET}"
 SOLID = f'BGCOLOR="{LIGHT["ink"]}"'
 MARKED = f'BGCOLOR="{LIGHT["mark"]}"'
 

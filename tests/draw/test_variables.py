@@ -1,9 +1,7 @@
 """A picture without `names=` takes the variables of the code that asks for it."""
 
-import subprocess
-import sys
-
 import numpy as np
+from blocks import python
 from pictures import words
 
 from micrograd import MLP, Layer, Value, draw_dot, explain, mermaid
@@ -77,8 +75,7 @@ print(">data<" in draw_dot(P, level="array").source)
 def test_a_script_at_the_level_of_its_module(tmp_path):
     path = tmp_path / "script.py"
     path.write_text(SCRIPT, encoding="utf-8")
-    done = subprocess.run([sys.executable, path], capture_output=True, text=True)
-    assert done.stdout.split() == ["True", "True", "True"], done.stderr
+    assert python(path).stdout.split() == ["True", "True", "True"]
 
 
 def test_plain_numbers_that_entered_a_network_are_its_inputs():

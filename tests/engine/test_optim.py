@@ -1,4 +1,4 @@
-"""The reference is PyTorch: step by step if it is installed, else by recorded results."""
+"""The reference is PyTorch, whose results are recorded here."""
 
 import math
 from fractions import Fraction

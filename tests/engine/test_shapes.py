@@ -1,13 +1,12 @@
 """Data of one's own: tables of other libraries, and labels and rows that need mending."""
 
-import subprocess
-import sys
 import warnings
 
 import numpy as np
 import pytest
+from blocks import python
 from sampling import thinned
-from wrong_engines import edited
+from wrong_engines import WRONG
 
 from micrograd import Value, compile, fit, playground
 from micrograd.arrays import values
@@ -17,7 +16,6 @@ from micrograd.nn import MLP, Activation, Layer, Linear, Neuron, Sequential, acc
 from micrograd.optim import SGD
 from micrograd.plot import decision_boundary
 
-WRONG = edited((".grad +=", ".grad ="))
 X = np.array([[0.0, 1.0], [2.0, -1.0], [1.0, 3.0], [-2.0, 0.5], [0.5, 0.0]])
 
 
@@ -168,7 +166,7 @@ assert grade(Value).mistakes[0][0].rule.startswith("Gradients must add up")
 def test_what_needs_neither_numpy_nor_matplotlib_nor_tqdm(program, tmp_path):
     hidden = "import sys\nfor name in ('numpy', 'matplotlib', 'tqdm', 'PIL'):\n"
     (tmp_path / "alone.py").write_text(f"{hidden}    sys.modules[name] = None\n{program}", "utf-8")
-    subprocess.run([sys.executable, str(tmp_path / "alone.py")], check=True)
+    python(tmp_path / "alone.py")
 
 
 # ---- labels and rows that need mending

@@ -10,25 +10,15 @@ import time
 from pathlib import Path
 
 import pytest
-from blocks import is_running
+from blocks import is_running, written
 from right_engines import notebook
 from sampling import thinned
-from wrong_engines import FILES, RIGHT, class_of, edited
+from wrong_engines import FILES, RIGHT, WRONG, class_of
 
 from micrograd.__main__ import main
 from micrograd.grade import Report, grade
 from micrograd.grade.classroom import submissions
 from micrograd.grade.gradebooks import csv_text
-
-WRONG = edited((".grad +=", ".grad ="))
-
-
-def written(folder, files):
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return folder
 
 
 def rows(path):
@@ -234,7 +224,7 @@ def test_ctrl_c_keeps_what_is_finished_and_ends_what_runs(tmp_path):
         "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
         "runpy.run_module('micrograd', run_name='__main__', alter_sys=True)"
     )
-    command = [sys.executable, "-P", "-c", program, "grade", "--seconds", "60",
+    command = [sys.executable, "-P", "-c", program, "grade", "--seconds", "600",
                "--csv", "results.csv", "--html", "report", *(f"{x}.py" for x in
                ("ada", "ben", "cem", "dana"))]  # fmt: skip
     process = subprocess.Popen(

@@ -1,10 +1,9 @@
 """Networks to grade: right ones in the styles that people write, and wrong ones, each named."""
 
-import subprocess
-import sys
 from itertools import pairwise
 
 import pytest
+from blocks import python, written
 from right_engines import FIRST_HALF, notebook
 from sampling import thinned
 from wrong_engines import RIGHT, begun
@@ -270,10 +269,8 @@ def test_the_command_writes_and_grades_networks(tmp_path, capsys):
 @pytest.mark.slow
 def test_a_class_of_networks_is_graded_with_the_same_options(tmp_path, capsys):
     wrong = edited(("x)), self.b)", "x)))"))
-    for name, text in {"ada/engine.py": RIGHT, "ada/nn.py": f"from engine import Value\n{NET}",
-                       "bo.py": wrong, "cy.py": RIGHT}.items():  # fmt: skip
-        (tmp_path / "h" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "h" / name).write_text(text, encoding="utf-8")
+    ada = {"ada/engine.py": RIGHT, "ada/nn.py": f"from engine import Value\n{NET}"}
+    written(tmp_path / "h", ada | {"bo.py": wrong, "cy.py": RIGHT})
     assert main(["start", "--network", str(tmp_path / "points.csv")]) == 0
     command = ["grade", "--network", str(tmp_path / "h"), "--csv", str(tmp_path / "r.csv")]
     command += ["--html", str(tmp_path / "pages"), "--points", str(tmp_path / "points.csv")]
@@ -287,7 +284,7 @@ def test_a_class_of_networks_is_graded_with_the_same_options(tmp_path, capsys):
 @pytest.mark.slow
 def test_pytest_runs_each_check_of_a_network(tmp_path):
     (tmp_path / "my_nn.py").write_text(edited(("x)), self.b)", "x)))")), encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "--micrograd-network", "my_nn.py"]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert "FAILED my_nn.py::Neuron: bias" in run.stdout, run.stdout
-    assert "Neuron: inputs" not in run.stdout
+    command = ("-m", "pytest", "-q", "--micrograd-network", "my_nn.py")
+    out = python(*command, folder=tmp_path, code=1).stdout
+    assert "FAILED my_nn.py::Neuron: bias" in out
+    assert "Neuron: inputs" not in out

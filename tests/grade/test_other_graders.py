@@ -2,15 +2,12 @@
 
 import ast
 import shlex
-import subprocess
 import sys
 from types import ModuleType
 
 import pytest
-from blocks import block
-from wrong_engines import RIGHT, class_of, edited
-
-WRONG = edited((".grad +=", ".grad ="))
+from blocks import block, python
+from wrong_engines import RIGHT, WRONG, class_of
 
 
 @pytest.mark.slow
@@ -19,17 +16,14 @@ def test_pytest_runs_each_check(engine, code, tmp_path):
     if engine is not None:
         (tmp_path / "my_engine.py").write_text(engine, encoding="utf-8")
     last = block("name: grade").rpartition("run: ")[2]
-    run = subprocess.run(
-        [sys.executable, "-m", *shlex.split(last), "-q"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert run.returncode == code, run.stdout
+    run = python("-m", *shlex.split(last), "-q", folder=tmp_path, code=code)
+    out = run.stdout
     if engine is None:
         assert "there is no file my_engine.py" in run.stderr
     else:
-        assert " 5" in run.stdout  # half a hundred operations are not there yet: skipped
-        assert ("35 failed" in run.stdout) == bool(code)
-        assert ("FAILED my_engine.py::a + b: adding up" in run.stdout) == bool(code)
+        assert " 5" in out  # half a hundred operations are not there yet: skipped
+        assert ("35 failed" in out) == bool(code)
+        assert ("FAILED my_engine.py::a + b: adding up" in out) == bool(code)
 
 
 def test_otter_calls_the_first_with_the_names_of_the_notebook(monkeypatch):

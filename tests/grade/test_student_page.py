@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from wrong_engines import MISTAKES, RIGHT, class_of
+from wrong_engines import RIGHT, class_of, mistake
 
 from micrograd.grade import Check, Report, grade
 from micrograd.grade.points import POINTS
@@ -13,7 +13,7 @@ from micrograd.grade.report import class_page, student_page
 
 
 def result(name=None, student="Ada", **options):
-    source = RIGHT if name is None else next(x for x in MISTAKES if x.name == name).source
+    source = RIGHT if name is None else mistake(name).source
     return replace(grade(class_of(source)), student=student, **{"page": "ada.html"} | options)
 
 
@@ -80,9 +80,7 @@ def test_the_overview_links_to_each_page_and_counts_mistakes(wrong):
     assert re.search(r"Gradients must add up.*?</td><td>1</td>", page, re.S)
 
 
-def test_pages_fit_a_phone(tmp_path, opened, wrong):
+def test_pages_fit_a_phone(shown, wrong):
     for page in (student_page(wrong, POINTS, 3), class_page([wrong] * 30, POINTS)):
-        path = tmp_path / "page.html"
-        path.write_text(page, encoding="utf-8")
-        with opened(path, width=390) as window:
+        with shown(page, width=390) as window:
             assert window.evaluate("document.documentElement.scrollWidth") <= 390

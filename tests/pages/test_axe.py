@@ -85,11 +85,9 @@ PAGES = {  # what makes a page, and what is pressed on it
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_nothing(opened, tmp_path, name):
+def test_axe_finds_nothing(shown, name):
     make, presses = PAGES[name]
-    path = tmp_path / "page.html"
-    path.write_text(make(), encoding="utf-8")
-    with opened(path) as page:
+    with shown(make()) as page:
         for press in presses:
             page.click(press)
         assert violations(page) == []

@@ -7,10 +7,9 @@ import re
 import pytest
 from page_programs import LOSSES, TEXTS, Bigram, diamond, engine, network, neuron
 
-from micrograd import MLP, SGD, Value, explain, microscope, no_grad, playground, topological_order
+from micrograd import MLP, SGD, explain, microscope, no_grad, playground, topological_order
+from micrograd.derivatives import recompute
 from micrograd.losses import cross_entropy, squared_error
-
-pytestmark = pytest.mark.slow
 
 # The key and kind of all that can be used now. Names that differ in a number alone are one key.
 FIND = """() => { window.controls = [...document.querySelectorAll("button, input, select, textarea,"
@@ -117,32 +116,18 @@ STEPPING = """() => { const {model, transport} = page; const {graph} = model;
 
 def moved(root, numbers):
     """Data and gradients of all nodes, for other numbers of the leaves; None if Python raises."""
-    leaves = {i: x for i, x in numbers if x is not None}
-    made, order = {}, topological_order(root)
+    order = topological_order(root)
+    for i, x in numbers:
+        order[i].data = math.nan if x is None else x
     try:
-        for i, v in enumerate(order):
-            if v._prev:
-                operands = [made[o] for o in v._prev]
-                made[v] = again(v._op, operands)
-            else:
-                made[v] = Value(leaves.get(i, v.data))
-        return engine(made[root])
+        return engine(recompute(root))
     except ArithmeticError:
         return None
 
 
-def again(op, operands):
-    named = {"+": "__add__", "*": "__mul__", "-": "__sub__", "tanh": "tanh"}
-    if op.startswith("**"):
-        return operands[0] ** float(op[2:]) if len(op) > 2 else operands[0] ** operands[1]
-    return getattr(operands[0], named[op])(*operands[1:])
-
-
 @pytest.mark.parametrize(("make", "seed"), [(neuron, 1), (lambda: network(6), 10)])
-def test_the_stepping_page_is_right_after_all_its_controls(tmp_path, opened, make, seed):
-    path = tmp_path / "page.html"
+def test_the_stepping_page_is_right_after_all_its_controls(shown, make, seed):
     root, names = make()
-    explain(root, names=names).save(path)
     formulas, first = {}, topological_order(root)[0].data
     links = {"#step=3": (3, first), "#v0=&step=5": (5, first), "#v0=0.5&step=2&nudge=1": (2, 0.5)}
 
@@ -179,7 +164,7 @@ def test_the_stepping_page_is_right_after_all_its_controls(tmp_path, opened, mak
             assert now["descent"][-1] == pytest.approx(data[-1], rel=1e-9)
 
     words = ["L0.n1.w0", "x₃", "loss", "nothing", "0.5"]
-    with opened(path) as page:
+    with shown(explain(root, names=names)) as page:
         page.set_default_timeout(2000)
         use_all(page, random.Random(seed), STEPPING_NEEDS, words, links, check)
 
@@ -231,9 +216,7 @@ def judged(now):
     return loss.data, right / len(trained), [p.grad for p in model.parameters()]
 
 
-def test_the_training_page_is_right_after_all_its_controls(tmp_path, opened):
-    path = tmp_path / "page.html"
-    playground(MLP(2, [3, 1], activation="tanh")).save(path)
+def test_the_training_page_is_right_after_all_its_controls(shown):
 
     def check(used):
         now = page.evaluate(TRAINING)
@@ -275,7 +258,7 @@ def test_the_training_page_is_right_after_all_its_controls(tmp_path, opened):
         "x^2 < y",
         "y = sin(x)",
     ]
-    with opened(path) as page:
+    with shown(playground(MLP(2, [3, 1], activation="tanh"))) as page:
         page.set_default_timeout(2000)
         links = ["#rate=0.2&net=2", "#points=__0~1_1_1"]
         use_all(page, random.Random(1), TRAINING_NEEDS, words, links, check)
@@ -290,9 +273,9 @@ READING = """() => ({isRunning: clock.isRunning(), weights: [...page.model.weigh
   widths: [...document.querySelectorAll("#next i")].map(e => e.style.width)})"""
 
 
-def test_the_microscope_is_right_after_all_its_controls(tmp_path, opened):
-    path, model = tmp_path / "page.html", Bigram()
-    microscope(model, "ab.", TEXTS, optimizer=SGD(model.parameters(), lr=0.5)).save(path)
+def test_the_microscope_is_right_after_all_its_controls(shown):
+    model = Bigram()
+    made = microscope(model, "ab.", TEXTS, optimizer=SGD(model.parameters(), lr=0.5))
     links = {"#text=ab&at=1": ([0, 1], 1), "#number=&text=ba": ([1, 0], 2)}
 
     def check(used):
@@ -322,7 +305,7 @@ def test_the_microscope_is_right_after_all_its_controls(tmp_path, opened):
         for text, power in zip(now["shares"], powers, strict=True):
             assert read(text.rstrip("%")) == pytest.approx(100 * power / sum(powers), abs=0.06)
 
-    with opened(path) as page:
+    with shown(made) as page:
         page.set_default_timeout(2000)
         needed, words = "one-step train undo rate", ["ab", "abba", "x"]
         use_all(page, random.Random(1), needed, words, links, check)

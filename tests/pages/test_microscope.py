@@ -1,8 +1,8 @@
 import random
 
-import browser
 import numpy as np
 import pytest
+from browser import until, violations
 from demo_scripts import load
 from page_programs import TEXTS, Bigram, Recurrent
 
@@ -41,43 +41,38 @@ def trained(model, optimizer, steps, letters="ab", texts=TEXTS):
     return batch.data
 
 
-THOUSAND = "(() => {let x; for (let k = 0; k < 1000; k++) x = page.model.step(); return x})()"
+STEP = "n => {let x; for (let k = 0; k < n; k++) x = page.model.step(); return x}"
 
 
 @pytest.mark.parametrize(("kind", "rule"), [(Bigram, SGD), (Recurrent, Adam)])
-def test_a_thousand_steps_on_the_page_are_those_of_python(chromium, tmp_path, kind, rule):
+def test_a_thousand_steps_on_the_page_are_those_of_python(shown, kind, rule):
     random.seed(3)
     model = kind()
     optimizer = rule(model.parameters(), lr=0.01)
-    path = tmp_path / "page.html"
-    microscope(model, "ab.", TEXTS, optimizer=optimizer).save(path)
-    with browser.opened(chromium, path) as page:
-        loss = page.evaluate(THOUSAND)
+    with shown(microscope(model, "ab.", TEXTS, optimizer=optimizer)) as page:
+        loss = page.evaluate(STEP, 1000)
         weights = page.evaluate("[...page.model.weights]")
     assert loss == pytest.approx(trained(model, optimizer, 1000), rel=1e-12, abs=1e-12)
     expected = [p.data for p in model.parameters()]
     assert weights == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.slow
-def test_the_gpt_of_the_demo_trains_as_in_python(chromium, tmp_path):
-    demo, letters, path = load("microgpt"), "abcdefghijklmnopqrstuvwxyz", tmp_path / "page.html"
+def test_the_gpt_of_the_demo_trains_as_in_python(shown):
+    demo, letters = load("microgpt"), "abcdefghijklmnopqrstuvwxyz"
     random.seed(0)
     model, names = demo.GPT(tokens=27), demo.NAMES.split()
     optimizer = Adam(model.parameters(), demo.LR, demo.BETAS)
-    microscope(model, f"{letters}·", names, optimizer=optimizer).save(path)
-    assert path.stat().st_size < 3e6
-    with browser.opened(chromium, path) as page:
+    made = microscope(model, f"{letters}·", names, optimizer=optimizer)
+    assert len(made.html) < 3e6
+    with shown(made) as page:
         assert page.locator(".head").count() == demo.HEADS
-        loss = page.evaluate(THOUSAND)
-    assert loss == pytest.approx(trained(model, optimizer, 1000, letters, names), rel=1e-12)
+        loss = page.evaluate(STEP, 200)
+    assert loss == pytest.approx(trained(model, optimizer, 200, letters, names), rel=1e-12)
 
 
-def test_a_number_is_followed_down_to_the_weights(chromium, tmp_path):
+def test_a_number_is_followed_down_to_the_weights(shown):
     random.seed(3)
-    path = tmp_path / "page.html"
-    microscope(Recurrent(), "ab.", TEXTS).save(path)
-    with browser.opened(chromium, path, hash="#text=ab&at=1") as page:
+    with shown(microscope(Recurrent(), "ab.", TEXTS), hash="#text=ab&at=1") as page:
         assert page.locator("#boxes h3").all_inner_texts() == ["update", "hidden", "output"]
         page.locator(".box", has_text="output").locator(".strip button").first.click()
         assert page.locator("#number td").first.inner_text().startswith("output.")
@@ -88,11 +83,10 @@ def test_a_number_is_followed_down_to_the_weights(chromium, tmp_path):
         assert page.locator("#blame").is_visible()
 
 
-def test_it_opens_at_the_last_letter_with_one_number_explained(chromium, tmp_path):
+def test_it_opens_at_the_last_letter_with_one_number_explained(shown):
     random.seed(3)
-    model, path = Recurrent(), tmp_path / "page.html"
-    microscope(model, "ab.", TEXTS).save(path)
-    with browser.opened(chromium, path) as page:
+    model = Recurrent()
+    with shown(microscope(model, "ab.", TEXTS)) as page:
         assert page.locator("#positions [aria-pressed=true]").inner_text() == TEXTS[0][-1]
         codes = [2, *("ab".index(letter) for letter in TEXTS[0])]
         logits = [z.data for z in model.logits(codes)[-1]]
@@ -105,10 +99,8 @@ def test_it_opens_at_the_last_letter_with_one_number_explained(chromium, tmp_pat
         assert float(scale) == pytest.approx(max(map(abs, logits)), rel=1e-3)
 
 
-def test_a_step_reads_the_next_text_or_the_one_typed(chromium, tmp_path):
-    path = tmp_path / "page.html"
-    microscope(Bigram(), "ab.", TEXTS).save(path)
-    with browser.opened(chromium, path, hash="#text=ba") as page:
+def test_a_step_reads_the_next_text_or_the_one_typed(shown):
+    with shown(microscope(Bigram(), "ab.", TEXTS), hash="#text=ba") as page:
         page.get_by_role("button", name="One step").click()
         changed = page.locator("#changed").inner_text()
         assert "read “abba”" in changed
@@ -120,12 +112,12 @@ def test_a_step_reads_the_next_text_or_the_one_typed(chromium, tmp_path):
         assert page.locator("#loss").inner_text() < loss
 
 
-def test_steps_and_texts_can_be_undone_and_sent(chromium, tmp_path):
-    path = tmp_path / "page.html"
+def test_steps_and_texts_can_be_undone_and_sent(shown):
     model = Bigram()
     start = [float(k) for k in range(9)]
-    microscope(model, "ab.", TEXTS, untrained=start).save(path)
-    with browser.opened(chromium, path, hash="#text=ba&at=1&untrained") as page:
+    with shown(
+        microscope(model, "ab.", TEXTS, untrained=start), hash="#text=ba&at=1&untrained"
+    ) as page:
         weights = "[...page.model.weights]"
         assert page.evaluate(weights) == start
         page.get_by_role("button", name="One step").click()
@@ -146,21 +138,19 @@ def test_steps_and_texts_can_be_undone_and_sent(chromium, tmp_path):
         assert page.locator("#positions button").count() == 4
 
 
-def test_a_loss_that_is_no_number_is_told_and_draws_no_bars(chromium, tmp_path):
-    path = tmp_path / "page.html"
+def test_a_loss_that_is_no_number_is_told_and_draws_no_bars(shown):
     model = Recurrent()
-    microscope(model, "ab.", TEXTS, optimizer=SGD(model.parameters())).save(path)
-    with browser.opened(chromium, path, hash="#rate=1000&number=&text=ba") as page:
+    with shown(
+        microscope(model, "ab.", TEXTS, optimizer=SGD(model.parameters())),
+        hash="#rate=1000&number=&text=ba",
+    ) as page:
         assert page.locator("#number button").count() == 0  # an empty number is none
         page.get_by_label("Learning rate").fill("-1")
         page.keyboard.press("Tab")
         assert "stays 1000: expected" in page.locator("#refusedRate").inner_text()
         page.evaluate("page.model.weights.fill(NaN)")
         page.get_by_role("button", name="1,000 steps").click()
-        for _ in range(100):
-            if "no longer a number" in page.locator("#trained-said").inner_text():
-                break
-            page.wait_for_timeout(20)
+        until(page, "$('trained-said').innerText.includes('no longer a number')")
         assert not page.evaluate("page.isTraining()")
         assert "NaN" not in page.locator("main").inner_text()
         assert page.locator("#invented").inner_text() == ""
@@ -171,13 +161,15 @@ def test_a_loss_that_is_no_number_is_told_and_draws_no_bars(chromium, tmp_path):
         assert "no longer a number" not in page.locator("#trained-said").inner_text()
 
 
-def test_readers_of_all_kinds_can_use_it(chromium, tmp_path):
-    path = tmp_path / "page.html"
-    microscope(Recurrent(), ["<b>", "b c", "."], [["<b>", "b c"]], title="<i>").save(path)
-    with browser.opened(chromium, path, width=390, hash="#gradients") as page:
+def test_readers_of_all_kinds_can_use_it(shown):
+    with shown(
+        microscope(Recurrent(), ["<b>", "b c", "."], [["<b>", "b c"]], title="<i>"),
+        width=390,
+        hash="#gradients",
+    ) as page:
         page.locator(".strip button").first.click()
         page.get_by_role("button", name="One step").click()
-        assert browser.violations(page) == []
+        assert violations(page) == []
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 

@@ -33,22 +33,15 @@ def test_a_hundred_steps_of_the_larger_network_stay_below_a_megabyte():
 # ---- the page in a browser
 
 
-def page_of(history, folder):
-    path = folder / "training.html"
-    history.save(path)
-    return path
-
-
 @pytest.fixture(scope="module")
 def history():
     return trained(12, hidden=(4, 3))
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1280, "dark")])
-def test_the_page_fits_and_draws_on_every_screen(history, tmp_path, opened, width, scheme):
-    path = page_of(history, tmp_path)
+def test_the_page_fits_and_draws_on_every_screen(history, shown, width, scheme):
     options = {"color_scheme": scheme, "reduced_motion": "reduce", "device_scale_factor": 2}
-    with opened(path, width=width, **options) as page:
+    with shown(history, width=width, **options) as page:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         for canvas in ("#boundary", "#loss", "#accuracy"):
             assert colours(page, canvas) > 20, canvas
@@ -56,8 +49,8 @@ def test_the_page_fits_and_draws_on_every_screen(history, tmp_path, opened, widt
             assert pixels == pytest.approx(2 * shown_at, abs=1)
 
 
-def test_buttons_keys_and_slider_lead_through_the_steps(history, tmp_path, opened):
-    with opened(page_of(history, tmp_path), reduced_motion="reduce") as page:
+def test_buttons_keys_and_slider_lead_through_the_steps(history, shown):
+    with shown(history, reduced_motion="reduce") as page:
         until(page, "document.querySelector('#said').textContent")
         assert page.text_content("#said").startswith("step 0 of 12 · loss ")
         assert page.get_attribute("#play", "aria-label") == "Play"
@@ -86,11 +79,11 @@ def test_buttons_keys_and_slider_lead_through_the_steps(history, tmp_path, opene
         until(page, "document.querySelector('#said').textContent.includes('step 9 of')")
 
 
-def test_it_plays_to_the_end_and_again(tmp_path, opened):
+def test_it_plays_to_the_end_and_again(shown):
     history = plot.animate(lambda P: P[:, 0], X, Y)
     for step in range(20):
         history.record(1 / (step + 1))
-    with opened(page_of(history, tmp_path)) as page:
+    with shown(history) as page:
         assert page.text_content("#said").startswith("step 0 of")  # it waits for its reader
         assert not page.evaluate("page.transport.isPlaying()")
         page.click("#play")
@@ -100,10 +93,10 @@ def test_it_plays_to_the_end_and_again(tmp_path, opened):
         until(page, "page.now() === page.count - 1 && !page.transport.isPlaying()")
 
 
-def test_the_network_shows_gradients_and_what_a_neuron_sees(history, tmp_path, opened):
+def test_the_network_shows_gradients_and_what_a_neuron_sees(history, shown):
     frames = history.all_frames()
     about = "document.querySelector('#about').textContent"
-    with opened(page_of(history, tmp_path), reduced_motion="reduce") as page:
+    with shown(history, reduced_motion="reduce") as page:
         until(page, f"{about} !== ''")
         largest = max(abs(frame.weights).max() for frame in frames)
         assert f"Thickest line: weight of ±{largest:.3g}" in page.text_content("#about")
@@ -125,12 +118,12 @@ def test_the_network_shows_gradients_and_what_a_neuron_sees(history, tmp_path, o
         assert page.evaluate("document.querySelector('#boundary').toDataURL()") != before
 
 
-def test_the_regions_are_where_the_model_puts_them(tmp_path, opened):
+def test_the_regions_are_where_the_model_puts_them(shown):
     history = plot.animate(
         lambda P: np.stack([P[:, 0], -P[:, 0], 0 * P[:, 0] + P[:, 1] - 0.5], axis=1) * 9,
         [[-1.0, -1.0], [1.0, 1.0], [1.0, -1.0]], [1, 0, 2], names=HOSTILE[:3],
     )  # fmt: skip
-    with opened(page_of(history, tmp_path), reduced_motion="reduce") as page:
+    with shown(history, reduced_motion="reduce") as page:
         left, right = page.evaluate(
             """() => {
             const canvas = document.getElementById("boundary"), {width, height} = canvas;
@@ -154,22 +147,22 @@ def test_the_regions_are_where_the_model_puts_them(tmp_path, opened):
         (lambda: plot.animate(lambda P: P[:, 0] * 0, [[0, 0], [900, 1]], [0, 1]), False, ""),
     ],
 )
-def test_runs_with_less_in_them_play_too(tmp_path, opened, make, visible, said):
-    with opened(page_of(make(), tmp_path), reduced_motion="reduce") as page:
+def test_runs_with_less_in_them_play_too(shown, make, visible, said):
+    with shown(make(), reduced_motion="reduce") as page:
         page.keyboard.press("End")
         page.wait_for_timeout(100)
         assert page.is_visible("#inside") == visible
         assert said in page.text_content("#inside")
 
 
-def test_the_end_says_that_gradients_are_not_known_there(tmp_path, opened):
-    with opened(page_of(trained(2, end=False), tmp_path), reduced_motion="reduce") as page:
+def test_the_end_says_that_gradients_are_not_known_there(shown):
+    with shown(trained(2, end=False), reduced_motion="reduce") as page:
         page.click("#show-gradients")
         page.click("#last")
         until(page, "document.querySelector('#about').textContent.startsWith('No grad')")
         assert "loss not known" in page.text_content("#said")
 
 
-def test_print_is_light_and_without_buttons(history, tmp_path, opened):
-    with opened(page_of(history, tmp_path), color_scheme="dark", reduced_motion="reduce") as page:
+def test_print_is_light_and_without_buttons(history, shown):
+    with shown(history, color_scheme="dark", reduced_motion="reduce") as page:
         assert_print_is_light(page, ["#boundary"], hidden="#play")

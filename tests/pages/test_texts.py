@@ -11,6 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from browser import drawn
 from languages import ENGLISH, speak
 from page_programs import Recurrent
 from plotting import X, Y, trained
@@ -150,9 +151,8 @@ FORMS = {"en": "one other", "de": "one other", "es": "one other", "pt-PT": "one 
          "ru": "one few many", "zh": "other"}  # fmt: skip
 
 
-def test_numbers_choose_the_form_of_a_noun_as_unicode_says(opened, tmp_path):
-    explain(Value(1.0) * 2, names={}).save(tmp_path / "page.html")
-    with opened(tmp_path / "page.html") as page:
+def test_numbers_choose_the_form_of_a_noun_as_unicode_says(shown):
+    with shown(explain(Value(1.0) * 2, names={})) as page:
         for language, forms in FORMS.items():
             rules = f"Array.from({{length: 230}}, (_, n) => new Intl.PluralRules('{language}')"
             known = page.evaluate(f"{rules}.select(n))")
@@ -229,27 +229,22 @@ def read(page, *actions):
     found = quiet_words(page.evaluate(READ, SAID))
     for action in actions:
         page.evaluate(action)
-        page.evaluate(
-            "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-        )
+        drawn(page)
         found |= quiet_words(page.evaluate(READ, SAID))
     return found
 
 
-@pytest.mark.slow
-def test_the_stepping_page_in_another_language(loud, opened, tmp_path):
+def test_the_stepping_page_in_another_language(loud, shown):
     a, b = Value(3.0, label="a"), Value(-2.0, label="b")
     p = a * a + b
     random.seed(1)
     model = MLP(2, [4, 1], activation="tanh")
     loss = sum((model([k, 1.0]) - 1.0) ** 2 for k in (0.5, -0.5))
     folded = explain(loss, names={}, language="xx", title="T")
-    path = tmp_path / "page.html"
     for page in (explain(p * (p + a), names={}, language="xx", parameters=[a]), folded):
         assert 'lang="xx"' in page.html
-        page.save(path)
-        with opened(path, width=1600) as shown:
-            count = shown.evaluate("page.model.steps.count")
+        with shown(page, width=1600) as window:
+            count = window.evaluate("page.model.steps.count")
             steps = [f"page.transport.goTo({k})" for k in range(count)]
             panels = [f"$('tabs').children[{k}].click()" for k in range(3)]
             mistakes = [
@@ -261,7 +256,7 @@ def test_the_stepping_page_in_another_language(loud, opened, tmp_path):
             words = [
                 f"document.querySelectorAll('dfn')[{k}].dispatchEvent("
                 "new FocusEvent('focusin', {bubbles: true}))"
-                for k in range(shown.locator("dfn").count())
+                for k in range(window.locator("dfn").count())
             ]
             submit = "if (!$('question').hidden) $('question').requestSubmit()"
             tried = ["$('nudge').click()", "$('oneStep').click()", "$('oneStep').click()",
@@ -269,84 +264,75 @@ def test_the_stepping_page_in_another_language(loud, opened, tmp_path):
                      f"$('answer').value = 99; {submit}", "$('tell').click()",
                      "$('play').click()", "setLeaf(page.model.leaves[0], 1e300)"]  # fmt: skip
             code = ["$('tabs').children[2].click()", *steps[:3], steps[-2]]
-            found = read(shown, *steps, *panels, *mistakes, *words, *code, *tried)
+            found = read(window, *steps, *panels, *mistakes, *words, *code, *tried)
             if page is folded:
-                found |= read(shown, "$('unfold').click()", "$('toExample').click()")
+                found |= read(window, "$('unfold').click()", "$('toExample').click()")
             assert found <= CODE
 
 
-def test_the_page_of_training_in_another_language(loud, opened, tmp_path):
-    path = tmp_path / "page.html"
+def test_the_page_of_training_in_another_language(loud, shown):
     random.seed(3)
     page = playground(MLP(2, [3, 1], activation="tanh"), X, Y, language="xx")
-    page.save(path)
     press = "document.querySelector('{}').click()".format
-    with opened(path, width=1600) as shown:
-        found = read(shown, press("#one-step"), press("#show-gradients"))
-        found |= read(shown, press("#details button"), press("#details td button"))
+    with shown(page, width=1600) as window:
+        found = read(window, press("#one-step"), press("#show-gradients"))
+        found |= read(window, press("#details button"), press("#details td button"))
         for name in ("Momentum", "Adam", "AdamW"):
-            shown.select_option("#optimizer", name)
-            shown.select_option("#decay", "0.01")
-            found |= read(shown)
+            window.select_option("#optimizer", name)
+            window.select_option("#decay", "0.01")
+            found |= read(window)
         neuron = [press("[aria-label^=L1]"), *[press("#opened-forward")] * 12, press("#close")]
-        found |= read(shown, press("#details button"), press("#next-point"), *neuron)
-        found |= read(shown, press("#more-layers"), press("#clear"), press("#train"))
-        shown.select_option("#lessons", "few")
-        found |= read(shown, press("#lesson .row + p + .row button"), press("#lesson .main"))
+        found |= read(window, press("#details button"), press("#next-point"), *neuron)
+        found |= read(window, press("#more-layers"), press("#clear"), press("#train"))
+        window.select_option("#lessons", "few")
+        found |= read(window, press("#lesson .row + p + .row button"), press("#lesson .main"))
         assert found <= CODE
     slope = Value(0.5, label="w")
-    playground(lambda x: slope * x[0], X, Y, language="xx").save(path)
-    with opened(path) as shown:
-        found = read(shown, press("#details td button"), press("#next-point"))
+    with shown(playground(lambda x: slope * x[0], X, Y, language="xx")) as window:
+        found = read(window, press("#details td button"), press("#next-point"))
         assert found <= CODE | {"wx"}  # a formula, w times x₁
 
 
-@pytest.mark.slow
-def test_a_recorded_run_in_another_language(loud, opened, tmp_path):
-    path = tmp_path / "page.html"
+def test_a_recorded_run_in_another_language(loud, shown):
     for run in (trained(2), trained(1, hidden=(40, 40))):
         data = {"run": run._data() | {"unit": "U"}}
         with texts.speaking("xx"):
-            Page("recorded", data, "", 0, layout="playground").save(path)
-        with opened(path) as shown:
-            shown.evaluate("page.transport.pause()")
-            shown.evaluate("document.querySelector('#show-gradients').click()")
-            shown.evaluate("document.querySelector('.neuron')?.click()")
-            assert read(shown, "page.transport.goTo(0)", "page.transport.goTo(1)") <= CODE
+            page = Page("recorded", data, "", 0, layout="playground")
+        with shown(page) as window:
+            window.evaluate("page.transport.pause()")
+            window.evaluate("document.querySelector('#show-gradients').click()")
+            window.evaluate("document.querySelector('.neuron')?.click()")
+            assert read(window, "page.transport.goTo(0)", "page.transport.goTo(1)") <= CODE
 
 
-def test_the_microscope_in_another_language(loud, opened, tmp_path):
-    path = tmp_path / "page.html"
-    microscope(Recurrent(), "AB.", ["ABBA", "AAB"], language="xx").save(path)
-    with opened(path, width=1600) as shown:
+def test_the_microscope_in_another_language(loud, shown):
+    page = microscope(Recurrent(), "AB.", ["ABBA", "AAB"], language="xx")
+    with shown(page, width=1600) as window:
         press = [f"document.querySelectorAll('button')[{k}]?.click()" for k in range(40)]
         of_model = {"logits", "table", "update", "hidden", "output", "weight", "bias"}
-        assert read(shown, *press) <= CODE | of_model
+        assert read(window, *press) <= CODE | of_model
 
 
-@pytest.mark.slow
-def test_a_page_of_several_languages_has_a_menu_that_keeps_its_state(loud, opened, tmp_path):
+def test_a_page_of_several_languages_has_a_menu_that_keeps_its_state(loud, shown):
     a = Value(3.0, label="a")
     page = explain(a * a + a, names={}, languages=["en", "xx"], title="</script>\ue000")
     assert 'id="language"' not in explain(a * a, names={}, languages=["xx"]).html
-    page.save(tmp_path / "page.html")
-    with opened(tmp_path / "page.html") as shown:
-        menu = shown.locator("#language")
-        assert shown.evaluate("document.documentElement.lang") == "en"
+    with shown(page) as window:
+        menu = window.locator("#language")
+        assert window.evaluate("document.documentElement.lang") == "en"
         assert menu.locator("option").all_inner_texts() == ["English", "xx"]
-        shown.get_by_role("button", name="Step forward").click()
+        window.get_by_role("button", name="Step forward").click()
         for language, forward in (("xx", "STEP FORWARD"), ("en", "Step forward")):
             menu.select_option(language)
-            shown.locator(f"html[lang={language}]").wait_for()
-            shown.get_by_role("button", name=forward, exact=True).wait_for()
-            assert shown.evaluate("[page.transport.at(), location.hash]") == [
+            window.locator(f"html[lang={language}]").wait_for()
+            window.get_by_role("button", name=forward, exact=True).wait_for()
+            assert window.evaluate("[page.transport.at(), location.hash]") == [
                 1, f"#step=1&language={language}"
             ]  # fmt: skip
-    playground(languages=["xx", "en"]).save(tmp_path / "page.html")
-    with opened(tmp_path / "page.html", locale="en-US") as shown:
-        assert shown.evaluate("document.documentElement.lang") == "en"  # as the browser's
-        shown.get_by_role("button", name="One step").click()
-        weights = shown.evaluate("page.numbers()")
-        shown.locator("#language").select_option("xx")
-        shown.get_by_role("button", name="ONE STEP").wait_for()
-        assert shown.evaluate("page.numbers()") == weights
+    with shown(playground(languages=["xx", "en"]), locale="en-US") as window:
+        assert window.evaluate("document.documentElement.lang") == "en"  # as the browser's
+        window.get_by_role("button", name="One step").click()
+        weights = window.evaluate("page.numbers()")
+        window.locator("#language").select_option("xx")
+        window.get_by_role("button", name="ONE STEP").wait_for()
+        assert window.evaluate("page.numbers()") == weights

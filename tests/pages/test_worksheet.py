@@ -80,7 +80,6 @@ def test_the_command_writes_a_sheet_for_each_seed(tmp_path, capsys):
     assert re.findall('alt="(.*?)"', first) != re.findall('alt="(.*?)"', second)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("paper", ["A4", "Letter"])
 @pytest.mark.parametrize(("level", "pages"), [(1, 2), (2, 2), (3, 2), (4, 4)])
 def test_solutions_are_on_paper_of_their_own(opened, tmp_path, paper, level, pages):

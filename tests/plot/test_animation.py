@@ -80,15 +80,3 @@ def test_a_gif_shows_at_most_61_frames_the_first_and_the_last_among_them(tmp_pat
 @pytest.mark.parametrize("ending", ["gif", "html"])
 def test_the_same_run_gives_the_same_bytes(tmp_path, ending):
     assert saved(trained(2), tmp_path, ending) == saved(trained(2), tmp_path, ending)
-
-
-# ---- files
-
-
-@pytest.mark.parametrize("name", ["run.mp4", "run.png"])
-def test_other_endings_are_refused_with_those_that_can_be(tmp_path, name):
-    with pytest.raises(ValueError, match=r"expected one of the endings \.gif \.html$"):
-        plot.check_path(tmp_path / name, ["gif", "html"])
-    with pytest.raises(ValueError, match=r"expected one of the endings \.gif \.html \.htm$"):
-        plot.animate(lambda P: P[:, 0], X, Y).save(tmp_path / name)
-    assert list(tmp_path.iterdir()) == []
