@@ -226,8 +226,7 @@ def page_file(tmp_path_factory):
     subprocess.run([*pip, "wheel", "--no-deps", DEMOS.parent, "-w", folder], check=True)
     (wheel,) = folder.glob("micrograd-*.whl")
     venv.create(folder / "env", with_pip=False)
-    subprocess.run([*pip, "--python", python, "install", "--no-deps", wheel, "graphviz==0.21"],
-                   check=True)  # fmt: skip
+    subprocess.run([*pip, "--python", python, "install", wheel, "graphviz==0.21"], check=True)
     subprocess.run([python, "-m", "micrograd", "course", "-o", path], check=True, cwd=folder)
     return path
 
