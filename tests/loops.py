@@ -146,6 +146,7 @@ TABLE = [
          "model.parameters())\n    part.backward()\n")],
         [(BACKWARD, "    (loss / 2).backward()\n")]),
     Row("uphill", [("-= 0.05", "+= 0.05")], []),
+    Row("uphill", [("-= 0.05", "+= 0.01 * step")], [("-= 0.05", "-= 0.01 * step")]),
     Row("uphill", [("60", "100"), ("0.05 * p", "(0.05 - 0.002 * step) * p")],
         [("60", "100"), ("0.05 * p", "(0.05 - 0.0005 * step) * p")]),
     Row("uphill", [*VELOCITIES, ("-= 0.02", "+= 0.02")], VELOCITIES),

@@ -262,7 +262,8 @@ def uphill(h: History) -> Gaps:
     steps, first = [*h.steps][-3:], h.first
     if len(steps) < 3 or any(x.loss <= 0 or dot(x.movement, x.grads) <= 0 for x in steps):
         return None
-    off = [norm(rest(x.movement, x.grads)) / norm(x.movement) for x in (first, *steps)]
+    beside = [norm(rest(x.movement, x.grads)) for x in (first, *steps)]
+    off = [b / (norm(x.movement) or math.inf) for b, x in zip(beside, (first, *steps), strict=True)]
     is_late = max(off[1:]) < ALIKE and sum(map(bool, h.step.movement)) > 3  # no momentum is so
     is_early = off[0] < 0.05 and dot(first.movement, first.grads) > 0
     step = first if is_early else h.step
