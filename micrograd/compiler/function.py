@@ -97,6 +97,7 @@ class Compiled:
         self._asked_for = executor
         self._cache = _Cache()
         self._caches: dict[int, _Cache] = {}  # of methods, by the id of their object
+        self._kept: list[object] = []  # those of these objects that are kept alive
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         update_wrapper(self, function, updated=())
 
@@ -421,7 +422,10 @@ class Compiled:
         method = Compiled(self.function.__get__(owner, kind), self._asked_for)
         # Its cache lives as long as the object. In a WeakKeyDictionary, equal objects share one.
         if id(owner) not in self._caches:
-            weakref.finalize(owner, self._caches.pop, id(owner), None)
+            try:
+                weakref.finalize(owner, self._caches.pop, id(owner), None)
+            except TypeError:  # it has slots and no weak references: keep it alive
+                self._kept.append(owner)
         method._cache = self._caches.setdefault(id(owner), method._cache)
         return method
 

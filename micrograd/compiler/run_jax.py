@@ -62,10 +62,11 @@ class JaxRun:
         self._memory = Memories[tuple[list[int], list[Array]]](([], []), ([], []))
         self._sums: list[Array] = []
         self._wrong = Memories[list[Array]]([], [])  # invalid indices: a count for each group
-        (end, _), *_ = schedule.constants
+        slots, constants = np.array(schedule.constants).T
+        end = int(slots[0])
         self._store(False, 0, numbers[None, :end])
-        for slot, number in schedule.constants:
-            self._store(False, slot, np.array([[number]]))
+        for part in np.split(np.arange(len(slots)), 1 + np.flatnonzero(np.diff(slots) != 1)):
+            self._store(False, int(slots[part[0]]), constants[None, part])  # adjacent ones
         if first:
             self._store(False, first, numbers[None, end:])
         for group in schedule.before:

@@ -227,6 +227,14 @@ def test_methods_are_compiled_for_each_object_and_for_each_class():
     other.w = Value(10.0)
     assert other.loss([1.0]).data == 20.0
 
+    class Slotted:
+        __slots__ = ("w",)  # and no weak references
+        loss = Base.loss
+
+    slotted = Slotted()
+    slotted.w = Value(3.0)
+    assert slotted.loss([1.0, 2.0]).lanes.tolist() == [3.0, 6.0]
+
 
 # ---- errors
 
