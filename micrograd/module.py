@@ -99,7 +99,7 @@ class Module:
                     names.setdefault(v, name)
                 elif v.requires_grad:
                     what = f"{type(module).__name__}.{attribute} is not trained"
-                    why = "it is no Parameter, but others are"
+                    why = "it is not a Parameter, as others are"
                     fix = "make it nn.Parameter(...), or set its requires_grad to False"
                     warnings.warn(f"{what}: {why}; {fix}", stacklevel=3)
         return names

@@ -260,7 +260,7 @@ def texts_and_starts() -> dict[str, str]:
 
 
 def drawn() -> dict[str, str]:
-    """The slope of the first chapter as a picture: in the page there is no Matplotlib."""
+    """The slope of the first chapter as a picture, as the page has no Matplotlib."""
     x = Value(3.0)
     y = 3 * x**2 - 4 * x + 5
     axes: Any = slope(y, x, move=1.0, names={"x": x, "y": y})

@@ -38,7 +38,7 @@ WIDE = "\u2e80-\uffef"  # letters of Chinese, Japanese and Korean, as wide as tw
 CLOSING = "\u3001\u3002\uff01\uff09\uff0c\uff1a\uff1b\uff1f\u300d\u201d"  # ends no line before it
 WORD = re.compile(rf"\s*(?:[^\s{WIDE}]+[{CLOSING}]*|[{WIDE}][{CLOSING}]*)")
 _spoken: ContextVar[tuple[str | None, FilePath | None]] = ContextVar("spoken", default=(None, None))
-spoken_now = _spoken.get  # the language of a block and its file, for `speaking` at a later time
+spoken_now = _spoken.get  # the language of this block and its file, for `speaking` later
 
 
 # ---- The language of a block of code
