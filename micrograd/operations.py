@@ -297,7 +297,7 @@ def scan(
                 f"scan expects xs as a list of entries, got a {type(xs).__name__}: {fix}"
             )
         entries = plain(xs)
-        entries = entries if hasattr(entries, "__len__") else [*entries]
+        entries = entries if hasattr(entries, "dtype") else [*entries]  # a step may change a list
         if length is not None and operator.index(length) != len(entries):
             raise ValueError(f"scan got {len(entries)} entries as xs, but length={length}")
     return (loops.get() or unrolled)(step, state, entries)
