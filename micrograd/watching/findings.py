@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from operator import mul
 from statistics import fmean
@@ -342,13 +342,13 @@ def plateau(h: History) -> Gaps:
 
 def scale(h: History) -> Gaps:
     """Inputs that are the same for all targets, or far from 1."""
-    if len({row for row, _ in h.seen}) == 1 < len({*h.seen}):
-        return {"key": "scale.same", "first": ", ".join(f"{x:.3g}" for x in h.seen[0][0][:3])}
+    if len(h.seen) > 1 == len(rows := {row for row, _ in h.seen}):
+        return {"key": "scale.same", "first": ", ".join(f"{x:.3g}" for x in rows.pop()[:3])}
     columns: dict[str, list[float]] = defaultdict(list)
     for row in h.look.rows(h.look.inputs).values():
         for k, i in enumerate(row):
             columns[f"[{k}]"] += h.look.inputs[i]
-    sizes = {column: math.sqrt(fmean(x * x for x in xs)) for column, xs in columns.items()}
+    sizes = {column: norm(xs) / math.sqrt(len(xs)) for column, xs in columns.items()}
     column = max(sizes, key=sizes.__getitem__, default="")
     if not sizes or NEAR < sizes[column] < FAR or sizes[column] in (0, math.inf):
         return None
@@ -408,7 +408,7 @@ def twice(h: History) -> Gaps:
 
 def imbalance(h: History) -> Gaps:
     """A model that always names the largest class, or a class that is the only one."""
-    seen, are_classes = Counter(h.seen), {op for op, *_ in h.look.pairs} <= {"tanh", "sigmoid"}
+    seen, are_classes = h.seen, {op for op, *_ in h.look.pairs} <= {"tanh", "sigmoid"}
     are_all = len(seen) >= SEEN and min(seen.values()) >= TIMES and h.step.passes == 1
     is_one = are_classes and are_all and len({t for _, t in seen}) == 1
     if is_one or (h.largest_class == 1 and h.examples >= SEEN):

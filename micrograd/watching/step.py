@@ -247,7 +247,7 @@ class History:
         self.steps.append(step)
         self.norms.append(norm(step.grads))
         if step.look:
-            self.looks.append(step.look)
+            self.see(step.look)
             self.used |= step.look.used
         if step.moved and (size := norm(step.data)):
             self.most = max(self.most, norm(step.movement) / size)
@@ -256,6 +256,11 @@ class History:
                 x, y = (norm([xs[i] for i in inside]) for xs in (step.movement, step.data))
                 parts |= {layer: x / y} if y else {}
             self.updates.append((step.number, parts))
+
+    def see(self, *looks: Look) -> None:
+        """Adds graphs."""
+        self.looks.extend(looks)
+        self.__dict__.pop("seen", None)
 
     @property
     def step(self) -> Step:
@@ -267,10 +272,10 @@ class History:
         """The last graph, or an empty one."""
         return self.looks[-1] if self.looks else Look()
 
-    @property
-    def seen(self) -> list[tuple[tuple[float, ...], float]]:
-        """Pairs of the inputs of an example and its target, in all these graphs."""
-        return [pair for look in self.looks for pair in look.examples]
+    @cached_property
+    def seen(self) -> Counter[tuple[tuple[float, ...], float]]:
+        """Pairs of the inputs of an example and its target, and how often these graphs had it."""
+        return Counter(pair for look in self.looks for pair in look.examples)
 
     @cached_property
     def layers(self) -> dict[str, list[int]]:

@@ -280,7 +280,7 @@ class Run:
         if self._again and (rules.stays(self.history) or rules.stalled(self.history)):
             looks = [look for start in range(3) if (look := self._look_again(start))]
             self.history.looks.clear()
-            self.history.looks.extend(looks)
+            self.history.see(*looks)
             self._tell(self.history.step)
         if self._unjudged:
             self._judge(self._unjudged)
@@ -386,10 +386,10 @@ class Run:
             row = [*rows.pop()]
             lists = [x for x in known.values() if isinstance(x, list) and row in x]
             history.examples = max(map(len, lists), default=0)
-        if not self._pairs and len({*history.seen}) == len(history.seen):  # an epoch, or less
+        if not self._pairs and max(history.seen.values(), default=1) == 1:  # an epoch, or less
             some = [k for k, x in known.items() if _is_table(x)]
             for names in permutations(some, 2):
-                self._keep(names, history.seen)
+                self._keep(names, [*history.seen])
         frame: Any = sys._getframe()
         while frame and frame.f_code.co_filename.startswith(OTHERS):
             frame = frame.f_back
