@@ -223,6 +223,8 @@ class History:
     names: list[str]  # paths of the parameters
     steps: deque[Step] = field(default_factory=partial(deque, maxlen=4))
     looks: deque[Look] = field(default_factory=partial(deque, maxlen=16))
+    # Pairs of the inputs of an example and its target, and how often they are in these graphs.
+    seen: Counter[tuple[tuple[float, ...], float]] = field(default_factory=Counter)
     first: Step = field(init=False)
     used: set[int] = field(default_factory=set)  # parameters that were in a graph
     losses: list[float] = field(default_factory=list)  # of all steps
@@ -257,10 +259,15 @@ class History:
                 parts |= {layer: x / y} if y else {}
             self.updates.append((step.number, parts))
 
-    def see(self, *looks: Look) -> None:
-        """Adds graphs."""
-        self.looks.extend(looks)
-        self.__dict__.pop("seen", None)
+    def see(self, look: Look) -> None:
+        """Adds a graph."""
+        oldest = self.looks[0].examples if len(self.looks) == self.looks.maxlen else []
+        self.looks.append(look)
+        self.seen.update(look.examples)
+        self.seen.subtract(oldest)
+        for pair in oldest:
+            if not self.seen[pair]:
+                del self.seen[pair]
 
     @property
     def step(self) -> Step:
@@ -271,11 +278,6 @@ class History:
     def look(self) -> Look:
         """The last graph, or an empty one."""
         return self.looks[-1] if self.looks else Look()
-
-    @cached_property
-    def seen(self) -> Counter[tuple[tuple[float, ...], float]]:
-        """Pairs of the inputs of an example and its target, and how often these graphs had it."""
-        return Counter(pair for look in self.looks for pair in look.examples)
 
     @cached_property
     def layers(self) -> dict[str, list[int]]:
