@@ -22,13 +22,11 @@ import subprocess
 import symtable
 import sys
 import tempfile
-import time
 import tokenize
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -44,15 +42,13 @@ from micrograd.grade.graded_class import (
     is_ours,
     printable,
 )
-from micrograd.grade.graded_network import PARTS, ROLES, GradedNetwork, network_checks
+from micrograd.grade.graded_network import ROLES, GradedNetwork, network_checks
 from micrograd.grade.programs import Check, plan
 from micrograd.grade.report import Report
 
 Statement = tuple[str, ast.stmt]  # the name of its file or cell, and the statement
 SETTINGS = ("sys.setrecursionlimit(", "sys.path.")  # calls that the class may need
-ENDINGS = (".py", ".ipynb")
 COMMAND = re.compile(r"([ \t]*)([%!?].*|.*\?+\s*|\w+ *= *[%!].*)$")  # of IPython
-HIDDEN = {"__pycache__", "node_modules", "site-packages"}
 MEGABYTES = 2048  # limit on the memory of the process
 FILE_MEGABYTES = 256  # limit for each file it writes: a log in an endless loop would fill the disk
 # The child runs the same package as this process, wherever it is; the graded file does not see it.
@@ -61,20 +57,10 @@ CHILD = (
     "del sys.path[0]; main(*sys.argv[2:])"
 )
 LOADING = Check("file", "loads", "import my_engine")  # the first check of a file
-NETWORK_CLASSES = "a class Neuron, Layer or MLP"
 PACKAGES = Path(__file__).resolve().parents[2]
 
 
 # ---- 1. Here: the process and what it has found
-
-
-RUNNING: set[subprocess.Popen[bytes]] = set()
-
-
-def end(process: subprocess.Popen[bytes]) -> None:
-    """Ends a process and those that it has started."""
-    with suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL) if hasattr(os, "killpg") else process.kill()
 
 
 def grade_file(
@@ -92,15 +78,15 @@ def grade_file(
     not against malice: the file runs with all your permissions.
 
     Args:
-        path: a .py file, a notebook (.ipynb), or a folder with one file that defines the class.
-        seconds: time limit for the whole run.
+        path: a .py file or a notebook (.ipynb).
+        seconds: time limit.
         class_name: the name of the class in the file.
-        language: that of the report, as in `explain`.
         network: whether Neuron, Layer and MLP are graded instead, a loss and a training function;
             the class below them may be in another file that this one imports.
+        language: that of the report, as in `explain`.
 
     Raises:
-        FileNotFoundError: there is no such file, or not exactly one in the folder.
+        FileNotFoundError: there is no such file.
         ValueError: seconds is not above 0.
 
     >>> import tempfile
@@ -112,19 +98,20 @@ def grade_file(
     """
     if not seconds > 0:
         raise ValueError(f"grade expects seconds above 0, got {seconds}")
-    file = file_at(Path(path), class_name, network)
-    began, found = time.monotonic(), ""
-    command = [sys.executable, "-P", "-c", CHILD, str(PACKAGES), str(file), class_name]
-    command.append("network" * network)
+    file = os.path.realpath(path)
+    if not os.path.isfile(file):
+        what = f"{path} is a folder" if os.path.isdir(file) else f"there is no file {path}"
+        raise FileNotFoundError(f"{printable(what)}: grade expects a Python file or a notebook")
+    limit = math.ceil(seconds) + 1  # for the processor, if this process is gone
+    child = "-P", "-c", CHILD, str(PACKAGES), file, class_name, "network" * network, str(limit)
     with tempfile.TemporaryFile() as results:
         process = subprocess.Popen(
-            [*command, str(math.ceil(seconds) + 1)],
+            [sys.executable, *child],
             stdin=subprocess.DEVNULL, stdout=results, stderr=subprocess.DEVNULL,
             start_new_session=True,  # on Windows, nothing
             # Numerical libraries start a thread for each core, and each reserves memory.
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
         )  # fmt: skip
-        RUNNING.add(process)
         try:
             code = process.wait(seconds)
             found = f"the process ended itself with exit code {code}"
@@ -133,9 +120,9 @@ def grade_file(
         except subprocess.TimeoutExpired:
             found = f"not finished after {seconds:g} seconds"
         finally:  # also after Ctrl-C
-            end(process)
+            with suppress(OSError):  # with those that it has started
+                os.killpg(process.pid, signal.SIGKILL) if hasattr(os, "killpg") else process.kill()
             process.wait()
-            RUNNING.discard(process)
         results.seek(0)
         lines = results.readlines()
     checks = [*_read(lines)]
@@ -148,8 +135,7 @@ def grade_file(
     name = printable(os.fspath(path))
     if checks and checks[0].passed and (place := checks[0].place):
         name += f" (of several, the class in {place})"
-    seconds = time.monotonic() - began
-    return Report(name, (*checks, *rest), seconds, language=language)
+    return Report(name, (*checks, *rest), language)
 
 
 def _read(lines: Sequence[bytes]) -> Iterator[Check]:
@@ -188,66 +174,52 @@ def main(file: str, class_name: str, network: str, seconds: str) -> None:
 
 def _found(file: Path, class_name: str, network: bool) -> Iterator[Check]:
     """The check that there is a class, and all others."""
-    checks: Iterator[Check] = iter(())
-    place = ""
     try:
-        if network:
-            checks = network_checks(network_in(file, class_name))
-        else:
-            kind, place = class_in(file, class_name)
-            checks = checks_of(GradedClass(kind))
+        checks, place = checks_in(file, class_name, network)
+    except BrokenRule as broken:
+        (mistake, expected, found), place = broken.args, ""
     except BaseException as error:
         kinds = {ModuleNotFoundError: "module", ImportError: "import", MemoryError: "memory",
                  SyntaxError: "syntax"}  # fmt: skip
         mistake = next((kinds[kind] for kind in kinds if isinstance(error, kind)), "load")
-        raised = RaisedError(error)
+        raised, expected = RaisedError(error), _wanted(class_name, network)
         found, place = raised.text, raised.place * (mistake != "syntax")  # its text names the line
-        if isinstance(error, BrokenRule):
-            mistake, _, found, place = *error.args, ""
-        what = NETWORK_CLASSES if network else f"a class {class_name}"
-        expected, found = printable(what), printable(found)
-        yield replace(LOADING, status="failed", mistake=mistake, place=place,
-                      expected=expected, found=found)  # fmt: skip
     else:
-        yield from chain([replace(LOADING, place=place)], checks)
+        yield replace(LOADING, place=place)
+        yield from checks
+        return
+    yield replace(LOADING, status="failed", mistake=mistake, place=place,
+                  expected=printable(expected), found=printable(found))  # fmt: skip
+
+
+def _wanted(class_name: str, network: bool) -> str:
+    return "a class Neuron, Layer or MLP" if network else f"a class {class_name}"
 
 
 # ---- 3. The class in a file
 
 
-def class_in(path: Path, name: str) -> tuple[type, str]:
-    """The class of this name that a file or a notebook defines or imports, and where it is.
+def checks_in(path: Path, name: str, network: bool) -> tuple[Iterator[Check], str]:
+    """The checks of what a file defines or imports, and where the class is if there are several.
 
     Of several classes of this name, it is the one with most methods: a notebook may begin a new one
-    below the one that works. Where it is, is only told then.
+    below the one that works.
 
     Raises:
-        BrokenRule: it does neither, or the class is ours.
+        BrokenRule: the class is missing, or it is ours.
         Exception: whatever the file itself raises.
     """
-    kind, place, _ = _defined(path, name)
-    if is_ours(kind):
-        what = f"{name} is this package's own engine: there is nothing to grade"
-        raise BrokenRule("ours", f"a class {name}", what)
-    return kind, place
-
-
-def network_in(path: Path, name: str) -> GradedNetwork:
-    """The network that a file or a notebook defines or imports, on the class of this name.
-
-    Raises:
-        BrokenRule: it does neither, or the network is ours.
-        Exception: whatever the file itself raises.
-    """
-    usual = {x for names in ROLES.values() for x in names}
-    kind, _, names = _defined(path, name, usual)
-    parts = [names[x] for x in names.keys() & usual if callable(names[x])]
-    own = [x for x in parts if x not in [*vars(nn).values()]]
+    usual = {x for names in ROLES.values() for x in names} if network else set[str]()
+    kind, place, names = _defined(path, name, usual)
+    given = [names[x] for x in names.keys() & usual if callable(names[x])] if network else [kind]
+    own = [x for x in given if not is_ours(x) and x not in [*vars(nn).values()]]
     if not any(isinstance(x, type) for x in own):
-        ours = len(own) < len(parts)
-        what = "this package's own: there is nothing to grade" if ours else "no such class"
-        raise BrokenRule("ours" if ours else "name", NETWORK_CLASSES, what)
-    return GradedNetwork(kind, own)
+        if len(own) == len(given):
+            raise BrokenRule("name", _wanted(name, network), "no such class")
+        what = "this package's own: there is nothing to grade"
+        raise BrokenRule("ours", _wanted(name, network), what)
+    checks = network_checks(GradedNetwork(kind, own)) if network else checks_of(GradedClass(kind))
+    return checks, place
 
 
 def _defined(path: Path, name: str, also: Collection[str] = ()) -> tuple[type, str, dict[str, Any]]:
@@ -324,55 +296,7 @@ def _module(path: Path) -> Iterator[ModuleType]:
         sys.modules.update(ours)
 
 
-# ---- 4. Files
-
-
-def files_of(path: Path, class_name: str, network: bool = False) -> list[Path]:
-    """A file itself; of a folder, the files in it, at any depth, that define what is graded."""
-    if not os.path.isdir(path):
-        return [path]
-    found = (x for x in path.rglob("*") if x.suffix in ENDINGS and os.path.isfile(x))
-    seen = (x for x in found if all(map(is_seen, x.relative_to(path).parts)))
-    names = [x for role in {*PARTS.values()} for x in ROLES[role]] if network else [class_name]
-    return sorted(x for x in seen if _has_class(x, names))
-
-
-def is_seen(name: str) -> bool:
-    """Whether a file or folder of this name is looked at."""
-    return not (name.startswith(".") or name in HIDDEN)
-
-
-def _has_class(file: Path, names: Iterable[str]) -> bool:
-    try:
-        text = file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return True  # its report says why it cannot be read
-    start = "^" if file.suffix == ".py" else r'("|\\n)'  # a line in JSON
-    return bool(re.search(rf"{start}[ \t]*class ({_any_of(names)})\b", text, re.MULTILINE))
-
-
-def _any_of(names: Iterable[str]) -> str:
-    return "|".join(map(re.escape, names))
-
-
-def file_at(path: Path, class_name: str, network: bool = False) -> Path:
-    """The file at a path, or the only file in a folder that defines what is graded.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-    """
-    found = [Path(os.path.realpath(x)) for x in files_of(path, class_name, network)]
-    if len(found) == 1 and os.path.isfile(found[0]):
-        return found[0]
-    what = f"there is no file {path}"
-    if os.path.isdir(path):
-        what = NETWORK_CLASSES if network else f"a class {class_name}"
-        what = f"{path} is a folder in which {len(found)} files define {what}"
-        what += " (a whole class is graded with --csv FILE or --html FOLDER)"
-    raise FileNotFoundError(f"{printable(what)}: grade expects a Python file or a notebook")
-
-
-# ---- 5. Statements
+# ---- 4. Statements
 
 
 def _text(path: Path) -> str:
@@ -409,7 +333,7 @@ def _cells(path: Path, names: Sequence[str]) -> Iterator[Statement]:
         source = re.sub(r"\A\s*%%(?!(time|timeit|capture|prun)\b)(?s:.*)", "", source)
         place = f"cell {i} of {path.name}"
         linecache.cache[place] = (len(source), None, source.splitlines(), place)  # for tracebacks
-        is_of_class = re.search(rf"^class ({_any_of(names)})\b", source, re.M)
+        is_of_class = re.search(rf"^class ({'|'.join(names)})\b", source, re.M)
         try:
             nodes = _parsed(source, place)
             broken = None if is_of_class else broken
