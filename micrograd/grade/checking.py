@@ -64,20 +64,26 @@ def checks_of(graded: GradedClass, rows: Iterable[Row] | None = None) -> Iterato
     'Value: number and gradient of a new one'
     """
     for row in plan() if rows is None else rows:
-        task = graded.is_started and task_of(row)
-        lacking = row.check("to do" if task else "not there yet", found=_obstacle(row, graded))
-        wrong = graded.misspelt(REFLECTED.get(row.operation) or _method_alone(row))
-        if wrong and row.aspect in ("value", "number and gradient of a new one"):
-            yield row.check("failed", mistake="spelling", expected=wrong[1], found=wrong[0])
-        elif (graded.is_started and is_to_do(row, graded)) or not _is_there(row, graded):
-            yield lacking
-        else:
-            check = _checked(row, graded)
-            is_later = task and check.status == "failed" and first_left(graded) < task
-            yield lacking if is_later else check
+        yield _checked(row, graded)
     if rows is None and (others := graded.others()):
         found = ", ".join(f"{name}()" for name in others)
         yield Check("other methods", "unchecked", "", "noted", "unchecked", "a check", found)
+
+
+def _checked(row: Row, graded: GradedClass) -> Check:
+    """The outcome of a row: of the first of its programs that does not pass."""
+    wrong = graded.misspelt(REFLECTED.get(row.operation) or _method_alone(row))
+    if wrong and row.aspect in ("value", "number and gradient of a new one"):
+        return row.check("failed", mistake="spelling", expected=wrong[1], found=wrong[0])
+    task = graded.is_started and task_of(row)
+    if _is_there(row, graded) and not (graded.is_started and is_to_do(row, graded)):
+        judged = (_judgement(row, program, graded) for program in row.programs)
+        check = next((one for one in judged if not one.passed), row.check())
+        if check.status != "failed":
+            return check
+        if not (task and first_left(graded) < task):
+            return replace(check, composed=_is_composed(row, graded))
+    return row.check("to do" if task else "not there yet", found=_obstacle(row, graded))
 
 
 def _method_alone(row: Row) -> str:
@@ -88,22 +94,15 @@ def _method_alone(row: Row) -> str:
     return min(methods) if len(methods) == 1 else ""
 
 
-def _checked(row: Row, graded: GradedClass) -> Check:
-    """The outcome of the first program of a row that does not pass, else a passed check."""
-    judged = (_judgement(row, program, graded) for program in row.programs)
-    check = next((one for one in judged if not one.passed), row.check())
-    if check.status == "failed" and row.expression:
-        return replace(check, composed=_is_composed(row.expression, graded))
-    return check
-
-
-def _is_composed(expression: str, graded: GradedClass) -> bool:
+def _is_composed(row: Row, graded: GradedClass) -> bool:
     """Whether the class computes the operation from others, and so inherits their mistakes."""
-    out = root_of(expression)
+    if not row.expression:
+        return False
+    out = root_of(row.expression)
     inner = f"any(len(getattr(v, '_prev', ())) for v in {out}._prev)"
-    op, has_inner = graded.tried(("", False), f"{expression}; n = [str({out}._op), {inner}]")
+    op, has_inner = graded.tried(("", False), f"{row.expression}; n = [str({out}._op), {inner}]")
     own = {"+": "__add__", "*": "__mul__"}.get(op)  # -a may be a * -1
-    return has_inner or (own is not None and own not in methods_in(expression))
+    return has_inner or (own is not None and own not in methods_in(row.expression))
 
 
 # ---- 2. Operations that are not there yet
@@ -148,7 +147,7 @@ def _judgement(row: Row, program: str, graded: GradedClass) -> Check:
     except BrokenRule as broken:
         mistake, expected, found = broken.args
         if isinstance(broken, RaisedError):
-            mistake, place = mistake_behind_error(broken, row, graded), broken.place
+            mistake, place = _mistake_behind_error(broken, row, graded), broken.place
         elif row.mistake in ("construct", "numpy", "twice") and mistake != "untouched":
             mistake = row.mistake
         elif row.mistake == "inplace" and mistake in ("result", "number"):
@@ -189,7 +188,7 @@ def _compare(row: Row, program: str, graded: GradedClass) -> None:
             raise BrokenRule("paths", "work proportional to the number of nodes", found)
     right = ours.grad if is_right else graded.slopes(program)  # another check reports the number
     if wrong := [v for v in leaves_of(program) if not near(after.grad[v], right[v])]:
-        mistake = mistake_behind_gradients(row, program, graded, after.grad, right)
+        mistake = _mistake_behind_gradients(row, program, graded, after.grad, right)
         raise BrokenRule(mistake, *(_told("grad", wrong, x) for x in (right, after.grad)))
 
 
@@ -201,17 +200,10 @@ def _told(attribute: str, names: list[str], values: Numbers) -> str:
 # ---- 4. Causes of wrong gradients
 
 
-def mistake_behind_gradients(
+def _mistake_behind_gradients(
     row: Row, program: str, graded: GradedClass, found: Numbers, right: Numbers
 ) -> str:
-    """The rule that explains wrong gradients.
-
-    >>> from micrograd.grade.programs import OURS
-    >>> row = next(row for row in plan() if row.aspect == "chain rule")
-    >>> wrong, right = {"a": 1.0, "b": 1.0}, {"a": -4.0, "b": -4.0}
-    >>> mistake_behind_gradients(row, row.programs[0], OURS, wrong, right)
-    'chain'
-    """
+    """The rule that explains wrong gradients."""
     if _is_early(program, graded):
         return "early"
     if _closure_is_on_operand(graded):
@@ -345,7 +337,7 @@ def _calls_of_closure(program: str, graded: GradedClass) -> int:
 # ---- 5. Causes of errors
 
 
-def mistake_behind_error(error: RaisedError, row: Row, graded: GradedClass) -> str:
+def _mistake_behind_error(error: RaisedError, row: Row, graded: GradedClass) -> str:
     """The rule that explains an error."""
     text, name, kinds = error.text, graded.title, error.kinds
     number_on_the_left = text.endswith(f"and '{name}'") and text.count(name) == 1

@@ -26,9 +26,7 @@ from typing import Any, NamedTuple
 from micrograd.draw.foreign import LOOKED_FOR
 from micrograd.engine import Value
 
-ALIASES = {  # names that learners use instead of the lecture's
-    "data": LOOKED_FOR["data"], "grad": LOOKED_FOR["grad"],
-}  # fmt: skip
+ALIASES = {x: LOOKED_FOR[x] for x in ("data", "grad")}  # instead of the lecture's names
 WALKS = re.compile(r"back|grad|prop", re.IGNORECASE)  # in the name of what computes all gradients
 LONGEST = 300  # characters of any text
 STEP = 1e-4  # for central differences: their error is about STEP^2 = 1e-8, rounding adds 1e-12
@@ -142,7 +140,7 @@ class GradedClass:
         names = sorted(dir(self.kind), key=lambda name: not WALKS.search(name))
         for name in ["backward", *(name for name in names if not name.startswith("__"))]:
             method = getattr(self.kind, name, None)
-            is_method = inspect.isfunction(method) and _takes_self(method)
+            is_method = inspect.isfunction(method) and takes(method, None)
             if is_method and (name == "backward" or self._reaches(name)):
                 yield name
 
@@ -201,22 +199,23 @@ class GradedClass:
         tables: dict[str, dict[str, float]] = {"data": {}, "grad": {}}
         for name, v in made.items():
             for word, table in tables.items():
-                table[name] = self._number(name, v, word)
+                table[name] = self.number(name, v, word)
             if name in leaves_of(program) and (count := operands(v)):
                 rule = "fresh" if len({*map(id, made.values())}) == len(made) else "result"
                 raise BrokenRule(rule, f"{name}._prev is empty", f"{name}._prev holds {count}")
         return Observed(**tables)
 
-    def _number(self, name: str, v: Any, word: str) -> float:
-        # The data or grad of what a program calls by this name; whatever that raises is caught.
-        try:
+    def number(self, name: str, v: Any, word: str) -> float:
+        """The data or grad of what a program calls by this name.
+
+        Raises:
+            BrokenRule: it is not a number. An array with a single number counts as that number.
+        """
+        with raising():
             x: Any = self if type(v).__module__ == "numpy" else getattr(v, word, self)
-            # An array with a single number counts as that number.
             is_array = getattr(x, "ndim", None) == 0 or getattr(x, "size", None) == 1
             is_number = is_array or isinstance(x, numbers.Real)
             number = float(x.item() if is_array else x) if is_number else math.nan
-        except tuple(caught) as error:
-            raise RaisedError(error) from None
         if x is self:
             what = f"{name} is a {type(v).__name__}, {shown(v, 40)}, without .{word}"
             raise BrokenRule("result", f"{name} is a {self.title}", what)
@@ -305,12 +304,13 @@ def operands(v: Any) -> int:
     return 0
 
 
-def _takes_self(function: Any) -> bool:
-    # Whether a method can be called without arguments.
-    _, *others = inspect.signature(function).parameters.values()
-    return all(
-        x.default is not x.empty or x.kind in (x.VAR_POSITIONAL, x.VAR_KEYWORD) for x in others
-    )
+def takes(function: Any, *arguments: Any) -> bool:
+    """Whether a function can be called with these arguments."""
+    try:
+        inspect.signature(function).bind(*arguments)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def printable(text: str) -> str:

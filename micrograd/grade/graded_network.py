@@ -13,7 +13,6 @@ Values. A network is trained by `descent`, from weights as its class draws them.
 
 from __future__ import annotations
 
-import ast
 import inspect
 import math
 import random
@@ -37,6 +36,7 @@ from micrograd.grade.graded_class import (
     is_ours,
     raising,
     shown,
+    takes,
 )
 from micrograd.grade.programs import NETWORK, ROWS, Check, Row, plan, task_of
 
@@ -79,9 +79,9 @@ class GradedNetwork(GradedClass):
     def __init__(self, kind: type, parts: Iterable[Any]) -> None:
         super().__init__(kind)
         named = {getattr(x, "__name__", ""): x for x in parts}
-        found = {role: [named[x] for x in names if x in named] for role, names in ROLES.items()}
-        self.roles = {role: x for role, [x, *_] in ((a, b) for a, b in found.items() if b)}
-        if "loss" in self.roles and not _takes(self.roles["loss"], [], []):
+        usual = ((role, x) for role, names in ROLES.items() for x in reversed(names))
+        self.roles = {role: named[x] for role, x in usual if x in named}  # the first name wins
+        if "loss" in self.roles and not takes(self.roles["loss"], [], []):
             del self.roles["loss"]  # such as the loss(batch_size=None) of micrograd's demo
         self.names |= self.roles | {"descent": partial(descent, self)}
         self.calls_parameters = True
@@ -143,7 +143,7 @@ class GradedNetwork(GradedClass):
             found = [self.plain(f"{name}[{i}]", each) for i, each in enumerate(x)]
             return found[0] if len(found) == 1 else found
         if isinstance(x, self.kind):
-            return self._number(name, x, "data")
+            return self.number(name, x, "data")
         if name.startswith("y") or not isinstance(x, (int, float)):
             what = f"{name} is a {type(x).__name__}, {shown(x, 40)}"
             raise BrokenRule("floats", f"{name} is a {self.title}", what)
@@ -181,8 +181,7 @@ class GradedNetwork(GradedClass):
         neuron = self.activation if self.activation in nn.ACTIVATIONS else "tanh"
         layer = next((x for x in nn.ACTIVATIONS if self.fits("Layer", x)), neuron)
         pairs = (x for x in product(nn.ACTIVATIONS, repeat=2) if self.fits("MLP", *x))
-        inner, outer = next(pairs, (layer, layer))
-        return neuron, layer, inner, outer
+        return neuron, layer, *next(pairs, (layer, layer))
 
     @cached_property
     def ours(self) -> GradedNetwork:
@@ -204,17 +203,8 @@ def results_of(program: str) -> list[str]:
     >>> results_of("a = Value(1.0); count, own = 1, a.data")
     ['count', 'own']
     """
-    steps = (ast.parse(step).body[0] for step in reversed(program.split("; ")))
-    last = next(step for step in steps if isinstance(step, ast.Assign))
-    return [x.id for x in ast.walk(last.targets[0]) if isinstance(x, ast.Name)]
-
-
-def _takes(function: Any, *arguments: Any) -> bool:
-    try:
-        inspect.signature(function).bind(*arguments)
-    except (TypeError, ValueError):
-        return False
-    return True
+    *_, names = re.findall(r"(?:^|; )([\w, ]+) = ", program)
+    return str(names).split(", ")
 
 
 # ---- 2. Training
