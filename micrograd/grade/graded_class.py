@@ -29,7 +29,6 @@ from micrograd.engine import Value
 ALIASES = {x: LOOKED_FOR[x] for x in ("data", "grad")}  # instead of the lecture's names
 WALKS = re.compile(r"back|grad|prop", re.IGNORECASE)  # in the name of what computes all gradients
 LONGEST = 300  # characters of any text
-STEP = 1e-4  # for central differences: their error is about STEP^2 = 1e-8, rounding adds 1e-12
 # What a class may raise. In a process of its own, that is all: Ctrl-C does not reach it.
 caught: list[type[BaseException]] = [Exception, SystemExit]
 HERE = str(Path(__file__).parent)
@@ -259,15 +258,6 @@ class GradedClass:
         finally:
             sys.setprofile(None)
         return events.count("call") + events.count("c_call")
-
-    def slopes(self, program: str) -> Numbers:
-        """Central differences of the root of a program with respect to each leaf."""
-
-        def data(leaf: str, shift: float) -> float:
-            moved = program.replace(f"{leaf} = Value(", f"{leaf} = Value({shift} + ")
-            return self.observed(moved, backward=False).data[root_of(program)]
-
-        return {x: (data(x, STEP) - data(x, -STEP)) / (2 * STEP) for x in leaves_of(program)}
 
 
 @cache

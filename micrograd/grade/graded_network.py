@@ -181,7 +181,8 @@ class GradedNetwork(GradedClass):
         neuron = self.activation if self.activation in nn.ACTIVATIONS else "tanh"
         layer = next((x for x in nn.ACTIVATIONS if self.fits("Layer", x)), neuron)
         pairs = (x for x in product(nn.ACTIVATIONS, repeat=2) if self.fits("MLP", *x))
-        return neuron, layer, *next(pairs, (layer, layer))
+        inner, outer = next(pairs, (layer, layer))
+        return neuron, layer, inner, outer
 
     @cached_property
     def ours(self) -> GradedNetwork:

@@ -125,7 +125,9 @@ def grade_file(
             process.wait()
         results.seek(0)
         lines = results.readlines()
-    checks = [*_read(lines)]
+    checks = list[Check]()
+    with suppress(TypeError, ValueError):  # up to what the file wrote between them
+        checks.extend(Check(**json.loads(line)) for line in lines)
     planned = [LOADING, *(row.check("not run") for row in plan(network))]
     rest = planned[len(checks) :]
     if rest and (not checks or checks[0].passed):
@@ -136,15 +138,6 @@ def grade_file(
     if checks and checks[0].passed and (place := checks[0].place):
         name += f" (of several, the class in {place})"
     return Report(name, (*checks, *rest), language)
-
-
-def _read(lines: Sequence[bytes]) -> Iterator[Check]:
-    # The checks, up to the first line that is none: the file wrote between them.
-    for line in lines:
-        try:
-            yield Check(**json.loads(line))
-        except (TypeError, ValueError):
-            return
 
 
 # ---- 2. In the process
@@ -237,7 +230,8 @@ def _defined(path: Path, name: str, also: Collection[str] = ()) -> tuple[type, s
     if path.suffix == ".ipynb":
         statements = [*_cells(path, [name, *also])]
     else:
-        statements = [(str(path), x) for x in _parsed(_text(path), str(path))]
+        with tokenize.open(path) as text:
+            statements = [(str(path), x) for x in _parsed(text.read(), str(path))]
     classes = dict.fromkeys(node.name for _, node in statements if isinstance(node, ast.ClassDef))
     kinds = ast.ClassDef, ast.FunctionDef, ast.ImportFrom
     defined = {x for _, node in statements if isinstance(node, kinds) for x in _names(node)[0]}
@@ -297,11 +291,6 @@ def _module(path: Path) -> Iterator[ModuleType]:
 
 
 # ---- 4. Statements
-
-
-def _text(path: Path) -> str:
-    with tokenize.open(path) as file:
-        return file.read()
 
 
 def _parsed(source: str, place: str) -> list[ast.stmt]:
