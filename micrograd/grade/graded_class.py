@@ -68,10 +68,9 @@ class RaisedError(BrokenRule):
         others = HERE, "<frozen", *LIBRARIES
         outside = [x for x in frames if not x[0].co_filename.startswith(others)]
         self.calls = [(code.co_name, number) for code, number in outside]
-        if outside:
-            code, number = outside[-1]
-            place = f"in {code.co_name}, line {number} of {Path(code.co_filename).name}"
-            self.place = printable(place)
+        for code, number in outside[-1:]:
+            file = Path(code.co_filename).name
+            self.place = printable(f"in {code.co_name}, line {number} of {file}")
             line = linecache.getline(code.co_filename, number) * (outside[-1] is frames[-1])
         # `assert insintance(x, int)` raises a NameError, which is a mistake
         said = re.search(r"(?:^|: )(?:(assert)\b|raise (?:\w+\.)*(\w+))", line.strip())
@@ -97,17 +96,10 @@ class GradedClass:
     Attributes:
         kind: the class itself.
         made: makes an instance from a number.
-        title: its name.
         names: what programs can use besides it, by name.
         walk: the name of the method that computes all gradients.
         starts_with_none: whether a gradient is None until there is one.
         is_started: whether `micrograd start` made its file, which has tasks.
-
-    >>> class Scalar:
-    ...     def __init__(self, value):
-    ...         self.value, self.grad = value, 0.0
-    >>> GradedClass(Scalar).run("a = Value(2.0)")["a"].data
-    2.0
     """
 
     def __init__(self, kind: type) -> None:

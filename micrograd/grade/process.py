@@ -308,11 +308,7 @@ def _parsed(source: str, place: str) -> list[ast.stmt]:
 
 
 def _cells(path: Path, names: Sequence[str]) -> Iterator[Statement]:
-    """The statements of a notebook; cells with a syntax error are left out.
-
-    Raises:
-        SyntaxError: it is in the last cell that should define one of these classes.
-    """
+    """The statements of a notebook; a syntax error counts only in the last cell with a class."""
     broken = None
     for i, cell in enumerate(json.loads(path.read_text(encoding="utf-8-sig"))["cells"], 1):
         if cell["cell_type"] != "code":
