@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from itertools import permutations
 
 from micrograd.derivatives import near
@@ -68,26 +67,17 @@ def checks_of(graded: GradedClass, rows: Iterable[Row] | None = None) -> Iterato
 
 def _checked(row: Row, graded: GradedClass) -> Check:
     """The outcome of a row: of the first of its programs that does not pass."""
-    wrong = graded.misspelt(REFLECTED.get(row.operation) or _method_alone(row))
+    methods = methods_in(row.operation) if row.expression else {"__init__"}
+    wrong = graded.misspelt(REFLECTED.get(row.operation, min(methods)))
     if wrong and row.aspect in ("value", "number and gradient of a new one"):
         return row.check("failed", mistake="spelling", expected=wrong[1], found=wrong[0])
     task = graded.is_started and task_of(row)
     if _is_there(row, graded) and not (graded.is_started and is_to_do(row, graded)):
         judged = (_judgement(row, program, graded) for program in row.programs)
         check = next((one for one in judged if not one.passed), row.check())
-        if check.status != "failed":
-            return check
-        if not (task and first_left(graded) < task):
-            return replace(check, composed=_is_composed(row, graded))
+        is_failed = check.status == "failed"
+        return replace(check, composed=_is_composed(row, graded)) if is_failed else check
     return row.check("to do" if task else "not there yet", found=_obstacle(row, graded))
-
-
-def _method_alone(row: Row) -> str:
-    """The method that a row is about, '' if it is about several or none."""
-    if row.mistake == "construct":
-        return "__init__"
-    methods = methods_in(row.operation) if row.expression else set()
-    return min(methods) if len(methods) == 1 else ""
 
 
 def _is_composed(row: Row, graded: GradedClass) -> bool:
@@ -107,10 +97,9 @@ def _is_composed(row: Row, graded: GradedClass) -> bool:
 def _is_there(row: Row, graded: GradedClass) -> bool:
     """Whether the class has the operation; the only way to find out is to try it."""
     is_of_numpy = row.operation == "NumPy"
-    if not is_of_numpy and row.is_basic:
+    if row.is_basic and not is_of_numpy:
         return True
-    error = graded.error_in(row.programs[0] if is_of_numpy else row.expression)
-    if not error:
+    if not (error := graded.error_in(row.expression or row.programs[0])):
         return True  # whatever is wrong, the check itself will find it
     # An error about the number, as for the log of -1: the class may raise it wrongly.
     of_number = {"ValueError", "ArithmeticError", "RecursionError"} & error.kinds
@@ -490,10 +479,3 @@ def _obstacle(row: Row, graded: GradedClass) -> str:
     *_, (_, line), (name, _) = error.calls
     fix = ": use plain numbers there" * (int(later[0][-1]) > task_of(row))
     return f"{row.operation} is written, but line {line} calls {name}, which is {later[0]}{fix}"
-
-
-@cache
-def first_left(graded: GradedClass) -> int:
-    """The first task that is not begun: a failure in a later one does not count."""
-    tasks = ((task_of(x), x) for x in plan())
-    return min((task for task, x in tasks if task and is_to_do(x, graded)), default=100)

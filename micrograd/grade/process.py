@@ -196,11 +196,7 @@ def checks_in(path: Path, name: str, network: bool) -> tuple[Iterator[Check], st
     """The checks of what a file defines or imports, and where the class is if there are several.
 
     Of several classes of this name, it is the one with most methods: a notebook may begin a new one
-    below the one that works.
-
-    Raises:
-        BrokenRule: the class is missing, or it is ours.
-        Exception: whatever the file itself raises.
+    below the one that works. A BrokenRule tells of a class that is missing, or ours.
     """
     usual = {x for names in ROLES.values() for x in names} if network else set[str]()
     kind, place, names = _defined(path, name, usual)
@@ -218,14 +214,8 @@ def checks_in(path: Path, name: str, network: bool) -> tuple[Iterator[Check], st
 def _defined(path: Path, name: str, also: Collection[str] = ()) -> tuple[type, str, dict[str, Any]]:
     """The class of a name in a file, where it is if there are several, and all that is defined.
 
-    Args:
-        path: the file or notebook.
-        name: the name of the class.
-        also: names of classes and functions that are needed, too, if they are there. A statement
-            that only functions need may fail: their data may not be there.
-
-    Raises:
-        BrokenRule: the class is missing.
+    `also` has names of classes and functions that are needed, too, if they are there. A statement
+    that only functions need may fail: their data may not be there.
     """
     if path.suffix == ".ipynb":
         statements = [*_cells(path, [name, *also])]

@@ -39,10 +39,6 @@ class Report:
         name: the name of the class or the file.
         checks: all checks in order.
         language: that of its sentences, as in `explain`.
-
-    >>> report = Report("mine", (Check("a + b", "value", "c = a + b"),))
-    >>> report.passed, report.notes, report.verdict
-    (True, (), 'Verdict: no mistake found (1 check passed).')
     """
 
     name: str
@@ -104,9 +100,6 @@ class Report:
         """The report as plain dicts, lists, strings and bools, for other programs.
 
         `mistakes` holds the names of the failed checks, grouped by probable cause.
-
-        >>> Report("mine", ()).to_dict()["passed"]
-        True
         """
         names = ("name", "passed", "exit_code", "progress")
         checks = [{"name": x.name, "rule": x.rule, "fix": x.fix} | asdict(x) for x in self.checks]
@@ -128,7 +121,7 @@ class Report:
             return self.verdict
         count = Counter(check.status for check in self.checks)
         told = STATUSES[:2] if self.progress else STATUSES
-        known = ", ".join(f"{count[x]} {_status(x)}" for x in told if count[x])
+        known = ", ".join(f"{count[x]} {_said(f'status.{x}')}" for x in told if count[x])
         last = max(map(task_of, self.checks), default=0)
         task = [_said("task.of", n=self._task, all=last)] if self.progress else []
         parts = [f"{self.name}: {'; '.join([*task, known])}"]
@@ -175,17 +168,15 @@ class Report:
         for status in STATUSES[:0:-1]:
             worst |= {x.operation: status for x in self._with(status)}
         lists = ((status, [x for x in worst if worst[x] == status]) for status in STATUSES[::-1])
-        return "\n".join(f"{_status(x)}: {', '.join(found)}" for x, found in lists if found)
+        return "\n".join(
+            f"{_said(f'status.{x}')}: {', '.join(found)}" for x, found in lists if found
+        )
 
     @spoken
     def _repr_html_(self) -> str:
         found = [(f"{i}. {first.rule}", first) for i, (first, *_) in enumerate(self.mistakes, 1)]
         found += [(_said("note", note=note.rule), note) for note in self.notes]
         return "\n".join([f"<p>{escape(self.verdict)}</p>", *(_section(*x) for x in found)])
-
-
-def _status(status: str) -> str:
-    return _said(f"status.{status}")
 
 
 def _section(title: str, check: Check) -> str:
