@@ -17,6 +17,7 @@ import argparse
 import ast
 import inspect
 import io
+import json
 import os
 import re
 import runpy
@@ -171,7 +172,8 @@ def grade(options: argparse.Namespace) -> int:
         raise ValueError(f"grade expects one file, such as my_engine.py; for several: {loop}")
     settings = {x: getattr(options, x) for x in ("seconds", "class_name", "network")}
     report = grade_file(options.files[0], **settings)
-    print(report.json() if options.json else report.text(options.hints))
+    as_json = json.dumps(report.to_dict(), indent=2) if options.json else ""
+    print(as_json or report.text(options.hints))
     return report.exit_code
 
 

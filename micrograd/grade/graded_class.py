@@ -271,9 +271,6 @@ def root_of(program: str) -> str:
     return re.split(r"[ .]", program.split("; ")[-1])[0]
 
 
-# ---- Facts about classes and objects
-
-
 def is_ours(kind: object) -> bool:
     """Whether something is the class of this package, or one that inherits from it."""
     return isinstance(kind, type) and issubclass(kind, Value)

@@ -4,11 +4,6 @@ As for a Value, each program runs with the learner's classes and with ours, and 
 compared. Which activations the classes have is their choice: it is found out, and ours get the same
 ones. The weights are set, so they are looked for: under w and b, or in any attribute with as many
 Values. A network is trained by `descent`, from weights as its class draws them.
-
-    >>> from micrograd.grade.programs import plan
-    >>> ours = GradedNetwork(Value, [nn.Neuron, nn.Layer, nn.MLP])
-    >>> sorted({check.status for check in network_checks(ours) if check.operation != "train()"})
-    ['not there yet', 'passed']
 """
 
 from __future__ import annotations
@@ -70,10 +65,7 @@ LEARNED = 0.5  # squared error on XOR; a straight line has 1 at best
 class GradedNetwork(GradedClass):
     """The classes and functions that are graded, with the lecture's names for their parts.
 
-    Args:
-        kind: the class Value below them.
-        parts: the classes Neuron, Layer and MLP, a loss and a training function, as far as they are
-            there; others do no harm.
+    `kind` is the class Value below them. Of `parts`, those with one of the names in ROLES count.
     """
 
     def __init__(self, kind: type, parts: Iterable[Any]) -> None:
@@ -128,11 +120,7 @@ class GradedNetwork(GradedClass):
         return [*(model.parameters() if self.calls_parameters else model.parameters)]
 
     def results(self, program: str) -> dict[str, Any]:
-        """The numbers of what the last line with `=` makes, by name.
-
-        Raises:
-            BrokenRule: the program raises an error, or a result is not a number.
-        """
+        """The numbers of what the last line with `=` makes, by name, or a BrokenRule."""
         with raising():
             made = self.run(program)
             return {name: self.plain(name, made[name]) for name in results_of(program)}
@@ -212,7 +200,7 @@ def results_of(program: str) -> list[str]:
 
 
 def slopes(graded: GradedNetwork, model: Any) -> tuple[float, list[float]]:
-    """The squared error of a model on XOR, and its gradient; all gradients are 0 then."""
+    """The squared error of a model on XOR, and its gradient."""
     parameters = graded.parameters(model)
     for v in parameters:
         v.grad = 0.0
@@ -222,10 +210,7 @@ def slopes(graded: GradedNetwork, model: Any) -> tuple[float, list[float]]:
     gaps = [end + graded.made(-y) for end, (_, y) in zip(ends, XOR, strict=True)]
     loss = reduce(add, [gap * gap for gap in gaps])
     getattr(loss, graded.walk)()
-    gradient = [float(v.grad) for v in parameters]
-    for v in parameters:
-        v.grad = 0.0
-    return float(loss.data), gradient
+    return float(loss.data), [float(v.grad) for v in parameters]
 
 
 def descent(
@@ -266,10 +251,7 @@ def mistake_of_training(graded: GradedNetwork) -> tuple[str, str]:
     """The rule that a training function breaks, '' if none, and what was found.
 
     One step has to go against the gradient; the second one against the gradient where it begins,
-    and not against the sum of both.
-
-    Raises:
-        BrokenRule: the function needs other arguments, so that it cannot be checked, or it fails.
+    and not against the sum of both. A BrokenRule tells of a function that cannot be checked.
     """
     train, xs, ys = graded.roles["train"], [x for x, _ in XOR], [y for _, y in XOR]
     with raising():

@@ -121,8 +121,6 @@ class Check:
         return self.found + (f" ({self.place})" if self.place else "")
 
 
-# ---- 1. Tables: operations with the numbers to try
-
 OURS = GradedClass(Value)
 ASPECTS = ("value", "gradient", "chain rule", "adding up", "inner operand")
 UPSTREAM = -4.0  # the upstream gradient in the checks of the chain rule
@@ -144,9 +142,6 @@ WITH_ITSELF = {"a - b": "a - a", "a / b": "a / a", "a ** b": "a ** a"}
 REFLECTED = {"2.0 + a": "__radd__", "sum([a, b])": "__radd__", "2.0 * a": "__rmul__",
              "2.0 - a": "__rsub__", "2.0 / a": "__rtruediv__"}  # fmt: skip
 EXPRESSIONS = {*CORE, *OTHERS, *CORE_BESIDE_NUMBERS, *OTHERS_BESIDE_NUMBERS}
-
-
-# ---- 2. The plan
 
 
 @dataclass(frozen=True)
@@ -222,9 +217,6 @@ def _program(expression: str, aspect: str, point: Sequence[float], again: str = 
     return "; ".join(steps)
 
 
-# ---- 3. What a program contains
-
-
 @cache
 def expected_of(program: str) -> Observed:
     """The right data and gradients of a program, computed with our own Value."""
@@ -246,8 +238,7 @@ def methods_in(program: str) -> set[str]:
     return {"__pow__" if op == "**" else operations[op].__name__ for op in ops}
 
 
-# ---- 4. The tasks of `micrograd start`
-
+# Of `micrograd start`:
 WIDEST = 100  # columns of a line
 TASKS = 12  # as in my_engine.txt, whose eighth task has these operations, and in my_nn.txt
 OF_NETWORK = {"Neuron": 9, "Layer": 10, "MLP": 11, "zero_grad()": 11, "loss()": 12, "train()": 12}

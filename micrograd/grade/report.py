@@ -12,7 +12,6 @@ gives away:
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -106,10 +105,6 @@ class Report:
         mistakes = [[check.name for check in group] for group in self.mistakes]
         return {x: getattr(self, x) for x in names} | {"checks": checks, "mistakes": mistakes}
 
-    def json(self) -> str:
-        """The record of `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), indent=2)
-
     @spoken
     def text(self, hints: int = 3) -> str:
         """The report as text, which tells the verdict (0), what is wrong (1), where (2), how (3).
@@ -191,9 +186,6 @@ def _section(title: str, check: Check) -> str:
         f"<dt>{_said('found')}</dt><dd>{escape(check.found_at)}</dd></dl>{figure}"
         f"<details><summary>{_said('how')}</summary><p>{escape(fix)}.</p></details>"
     )
-
-
-# ---- Drawings
 
 
 def _figure(check: Check) -> str:
