@@ -46,18 +46,14 @@ FREES_GRAPH = (
 # Of a network: rules for which its outputs do not matter, and those that any mistake may break.
 ALONE = {"parameters", "equal", "zero", "loss", "unmoved", "uphill", "stale"}
 LAST = {"step", "learns"}
+METHODS = {"+": "__add__", "*": "__mul__"}
 MAY_REFUSE = {"a ** b", "2.0 ** a"}  # the lecture's __pow__ takes plain exponents only
 
 # ---- 1. The checks
 
 
 def checks_of(graded: GradedClass, rows: Iterable[Row] | None = None) -> Iterator[Check]:
-    """The checks of a class, each run on demand: these rows of the plan, or all of them in order.
-
-    >>> from micrograd.grade.programs import OURS
-    >>> next(checks_of(OURS)).name
-    'Value: number and gradient of a new one'
-    """
+    """The checks of a class, each run on demand: these rows, or all of the plan."""
     for row in plan() if rows is None else rows:
         yield _checked(row, graded)
     if rows is None and (others := graded.others()):
@@ -68,9 +64,10 @@ def checks_of(graded: GradedClass, rows: Iterable[Row] | None = None) -> Iterato
 def _checked(row: Row, graded: GradedClass) -> Check:
     """The outcome of a row: of the first of its programs that does not pass."""
     methods = methods_in(row.operation) if row.expression else {"__init__"}
-    wrong = graded.misspelt(REFLECTED.get(row.operation, min(methods)))
-    if wrong and row.aspect in ("value", "number and gradient of a new one"):
-        return row.check("failed", mistake="spelling", expected=wrong[1], found=wrong[0])
+    method = REFLECTED.get(row.operation, min(methods))
+    is_first = row.aspect in ("value", "number and gradient of a new one")
+    if is_first and (wrong := graded.misspelt(method)):
+        return row.check("failed", mistake="spelling", expected=method, found=wrong)
     task = graded.is_started and task_of(row)
     if _is_there(row, graded) and not (graded.is_started and is_to_do(row, graded)):
         judged = (_judgement(row, program, graded) for program in row.programs)
@@ -87,7 +84,7 @@ def _is_composed(row: Row, graded: GradedClass) -> bool:
     out = root_of(row.expression)
     inner = f"any(len(getattr(v, '_prev', ())) for v in {out}._prev)"
     op, has_inner = graded.tried(("", False), f"{row.expression}; n = [str({out}._op), {inner}]")
-    own = {"+": "__add__", "*": "__mul__"}.get(op)  # -a may be a * -1
+    own = METHODS.get(op)  # -a may be a * -1
     return has_inner or (own is not None and own not in methods_in(row.expression))
 
 
@@ -419,19 +416,14 @@ ELSEWHERE = {"construct": "__init__", "fresh": "__init__", "nothing": "__init__"
 
 
 def method_of(check: Check, graded: GradedClass) -> str:
-    """The method to look at after a check that did not pass, '' if it may be any.
-
-    >>> from micrograd.grade.programs import OURS
-    >>> method_of(Check("2.0 * a", "value", "b = 2.0 * a", "failed", "reflected"), OURS)
-    '__rmul__'
-    """
+    """The method to look at after a check that did not pass, '' if it may be any."""
     if check.mistake in ELSEWHERE:
         return ELSEWHERE[check.mistake]
     if check.mistake == "children":
         made, ours = graded.run(check.program, backward=False), OURS.run(check.program)
         short = (v._op for x, v in ours.items() if operands(made[x]) < len(v._prev))
-        if op := {"+": "__add__", "*": "__mul__"}.get(next(short, "")):
-            return op
+        if method := METHODS.get(next(short, "")):
+            return method
     if check.operation in REFLECTED:
         return REFLECTED[check.operation]
     if check.operation in EXPRESSIONS and check.mistake not in OF_WALK:
@@ -442,8 +434,6 @@ def method_of(check: Check, graded: GradedClass) -> str:
 
 # ---- 8. The tasks of `micrograd start`: later ones are not mistakes
 
-SIGNS = {"__add__": "+", "__mul__": "*"}
-
 
 def is_to_do(row: Row, graded: GradedClass) -> bool:
     """Whether a check needs a task that is not begun."""
@@ -453,15 +443,15 @@ def is_to_do(row: Row, graded: GradedClass) -> bool:
         # An operand in the place of its data calls __rmul__, too, but that is a mistake.
         return row.mistake == "reflected" or not re.match("in __r(add|mul)__", error.place)
     has_gradients = ".backward()" in program and root_of(program) not in leaves_of(program)
-    methods = methods_in(program) & SIGNS.keys() if has_gradients else ()
-    return any(_has_no_closure(method, graded) for method in methods)
+    methods = methods_in(program) if has_gradients else ()
+    return any(_has_no_closure(x, graded) for x, method in METHODS.items() if method in methods)
 
 
-def _has_no_closure(method: str, graded: GradedClass) -> bool:
-    """Whether the result of an operation has the _backward of a new Value, which does nothing."""
-    made = f"a = Value(3.0); b = a {SIGNS[method]} a"
+def _has_no_closure(sign: str, graded: GradedClass) -> bool:
+    """Whether the result of + or * has the _backward of a new Value, which does nothing."""
+    made = f"a = Value(3.0); b = a {sign} a"
     code = "getattr({}._backward, '__code__', 0)".format
-    own = getattr(getattr(graded.kind, method, None), "__code__", None)
+    own = getattr(getattr(graded.kind, METHODS[sign], None), "__code__", None)
     names = own and {*own.co_varnames, *own.co_cellvars, *own.co_names}
     is_begun = bool(names and names & {"_backward", "grad"})
     return not is_begun and graded.tried(False, f"{made}; same = {code('a')} is {code('b')}")

@@ -32,8 +32,7 @@ LONGEST = 300  # characters of any text
 # What a class may raise. In a process of its own, that is all: Ctrl-C does not reach it.
 caught: list[type[BaseException]] = [Exception, SystemExit]
 HERE = str(Path(__file__).parent)
-PATHS = sysconfig.get_paths()
-LIBRARIES = tuple({PATHS[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+LIBRARIES = {sysconfig.get_path(x) for x in ("stdlib", "platstdlib", "purelib", "platlib")}
 
 Numbers = Mapping[str, float]  # maps names of Values in a program to data or gradients
 
@@ -57,7 +56,7 @@ class RaisedError(BrokenRule):
         text: the error in words.
         place: the method and line in the code of the class, '' if it was raised elsewhere.
         calls: the name and line of each function of the class that was running, the last one last.
-        on_purpose: whether it is the error of an `assert`, or that of a `raise`, there.
+        on_purpose: whether an `assert` or a `raise` there made it.
     """
 
     def __init__(self, error: BaseException) -> None:
@@ -142,14 +141,13 @@ class GradedClass:
             getattr(a + a, walk)()
         return bool(a.grad)
 
-    def misspelt(self, method: str) -> tuple[str, str] | None:
-        """A special method that looks like this one, which the class lacks; and the right name."""
+    def misspelt(self, method: str) -> str:
+        """A special method that looks like this one, which the class lacks; '' if there is none."""
         own = [name for name in vars(self.kind) if name.startswith("_") and name.endswith("_")]
         if not method.startswith("__") or method in own:
-            return None
+            return ""
         strange = [name for name in own if not hasattr(int, name) and name not in dir(type)]
-        found = difflib.get_close_matches(method, strange, 1, cutoff=0.8)
-        return (found[0], method) if found else None
+        return next(iter(difflib.get_close_matches(method, strange, 1, cutoff=0.8)), "")
 
     def others(self) -> list[str]:
         """The methods that no check knows: operations of the class's own, with their names."""
@@ -179,12 +177,7 @@ class GradedClass:
         return {name: x for name, x in made.items() if name not in names}
 
     def observed(self, program: str, backward: bool = True) -> Observed:
-        """Data and gradients after a program.
-
-        Raises:
-            RaisedError: the program raises an error.
-            BrokenRule: a result is not a Value, or its data or grad is not a number.
-        """
+        """Data and gradients after a program; a BrokenRule, if one of them is not a number."""
         with raising():
             made = self.run(program, backward)
         tables: dict[str, dict[str, float]] = {"data": {}, "grad": {}}
@@ -197,11 +190,7 @@ class GradedClass:
         return Observed(**tables)
 
     def number(self, name: str, v: Any, word: str) -> float:
-        """The data or grad of what a program calls by this name.
-
-        Raises:
-            BrokenRule: it is not a number. An array with a single number counts as that number.
-        """
+        """The data or grad of what a program calls by this name; an array of one is a number."""
         with raising():
             x: Any = self if type(v).__module__ == "numpy" else getattr(v, word, self)
             is_array = getattr(x, "ndim", None) == 0 or getattr(x, "size", None) == 1
@@ -263,11 +252,7 @@ def leaves_of(program: str) -> tuple[str, ...]:
 
 
 def root_of(program: str) -> str:
-    """The name of the Value on which backward() is called last, or of the last Value.
-
-    >>> root_of("a = Value(3.0); b = a + a; b.backward(); a.grad = 0.0; b.backward()")
-    'b'
-    """
+    """The name of the Value on which backward() is called last, or of the last Value."""
     return re.split(r"[ .]", program.split("; ")[-1])[0]
 
 
@@ -293,11 +278,7 @@ def takes(function: Any, *arguments: Any) -> bool:
 
 
 def printable(text: str) -> str:
-    r"""A text of a class or a file with control characters and lone surrogates escaped.
-
-    >>> print(printable("a\x1b[2Jb\ud800"))
-    a\x1b[2Jb\ud800
-    """
+    """A text of a class or a file with control characters and lone surrogates escaped."""
     letters = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return "".join(letters)[:LONGEST]
 

@@ -187,11 +187,7 @@ class GradedNetwork(GradedClass):
 
 
 def results_of(program: str) -> list[str]:
-    """The names on the left of the last `=` of a program.
-
-    >>> results_of("a = Value(1.0); count, own = 1, a.data")
-    ['count', 'own']
-    """
+    """The names on the left of the last `=` of a program, two in `a = 1; count, own = a, 2`."""
     *_, names = re.findall(r"(?:^|; )([\w, ]+) = ", program)
     return str(names).split(", ")
 
@@ -291,11 +287,12 @@ def _cosine(a: Sequence[float], b: Sequence[float]) -> float:
 # ---- 3. The checks
 
 
-def network_checks(graded: GradedNetwork, rows: Iterable[Row] | None = None) -> Iterator[Check]:
-    """The checks of a network, each run on demand: these rows of the plan, or all in order."""
-    has_zero_grad = hasattr(graded.roles.get("MLP"), "zero_grad")
-    known = {"engine", *graded.roles, *["zero_grad"] * has_zero_grad}
-    for row in plan(network=True) if rows is None else rows:
+def network_checks(graded: GradedNetwork) -> Iterator[Check]:
+    """The checks of a network, each run on demand."""
+    known = {"engine", *graded.roles}
+    if hasattr(graded.roles.get("MLP"), "zero_grad"):
+        known.add("zero_grad")
+    for row in plan(network=True):
         state = random.getstate()  # the caller's, who may be in a notebook
         try:
             if row.operation.removesuffix("()") in known:

@@ -57,7 +57,6 @@ CHILD = (
     "del sys.path[0]; main(*sys.argv[2:])"
 )
 LOADING = Check("file", "loads", "import my_engine")  # the first check of a file
-PACKAGES = Path(__file__).resolve().parents[2]
 
 
 # ---- 1. Here: the process and what it has found
@@ -70,7 +69,7 @@ def grade_file(
     network: bool = False,
     language: str | None = None,
 ) -> Report:
-    r"""The report on a class in a file or a notebook, which runs in a separate process.
+    """The report on a class in a file or a notebook, which runs in a separate process.
 
     Only the top-level statements that define the class run. If the file does not load, never ends,
     crashes or needs more than 2 GB of memory, the report says so and names the check that was
@@ -88,13 +87,6 @@ def grade_file(
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: seconds is not above 0.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "my_engine.py")
-    ...     _ = file.write_text("class Value:\n    while True: pass")
-    ...     print(grade_file(file, seconds=0.5).mistakes[0][0].rule)
-    Every program must end.
     """
     if not seconds > 0:
         raise ValueError(f"grade expects seconds above 0, got {seconds}")
@@ -103,7 +95,8 @@ def grade_file(
         what = f"{path} is a folder" if os.path.isdir(file) else f"there is no file {path}"
         raise FileNotFoundError(f"{printable(what)}: grade expects a Python file or a notebook")
     limit = math.ceil(seconds) + 1  # for the processor, if this process is gone
-    child = "-P", "-c", CHILD, str(PACKAGES), file, class_name, "network" * network, str(limit)
+    packages = str(Path(__file__).resolve().parents[2])
+    child = "-P", "-c", CHILD, packages, file, class_name, "network" * network, str(limit)
     with tempfile.TemporaryFile() as results:
         process = subprocess.Popen(
             [sys.executable, *child],
@@ -167,15 +160,17 @@ def main(file: str, class_name: str, network: str, seconds: str) -> None:
 
 def _found(file: Path, class_name: str, network: bool) -> Iterator[Check]:
     """The check that there is a class, and all others."""
+    expected = "a class Neuron, Layer or MLP" if network else f"a class {class_name}"
     try:
         checks, place = checks_in(file, class_name, network)
     except BrokenRule as broken:
-        (mistake, expected, found), place = broken.args, ""
+        (mistake, lacking, found), place = broken.args, ""
+        expected = lacking or expected
     except BaseException as error:
         kinds = {ModuleNotFoundError: "module", ImportError: "import", MemoryError: "memory",
                  SyntaxError: "syntax"}  # fmt: skip
         mistake = next((kinds[kind] for kind in kinds if isinstance(error, kind)), "load")
-        raised, expected = RaisedError(error), _wanted(class_name, network)
+        raised = RaisedError(error)
         found, place = raised.text, raised.place * (mistake != "syntax")  # its text names the line
     else:
         yield replace(LOADING, place=place)
@@ -183,10 +178,6 @@ def _found(file: Path, class_name: str, network: bool) -> Iterator[Check]:
         return
     yield replace(LOADING, status="failed", mistake=mistake, place=place,
                   expected=printable(expected), found=printable(found))  # fmt: skip
-
-
-def _wanted(class_name: str, network: bool) -> str:
-    return "a class Neuron, Layer or MLP" if network else f"a class {class_name}"
 
 
 # ---- 3. The class in a file
@@ -204,14 +195,13 @@ def checks_in(path: Path, name: str, network: bool) -> tuple[Iterator[Check], st
     own = [x for x in given if not is_ours(x) and x not in [*vars(nn).values()]]
     if not any(isinstance(x, type) for x in own):
         if len(own) == len(given):
-            raise BrokenRule("name", _wanted(name, network), "no such class")
-        what = "this package's own: there is nothing to grade"
-        raise BrokenRule("ours", _wanted(name, network), what)
+            raise BrokenRule("name", "", "no such class")
+        raise BrokenRule("ours", "", "this package's own: there is nothing to grade")
     checks = network_checks(GradedNetwork(kind, own)) if network else checks_of(GradedClass(kind))
     return checks, place
 
 
-def _defined(path: Path, name: str, also: Collection[str] = ()) -> tuple[type, str, dict[str, Any]]:
+def _defined(path: Path, name: str, also: Collection[str]) -> tuple[type, str, dict[str, Any]]:
     """The class of a name in a file, where it is if there are several, and all that is defined.
 
     `also` has names of classes and functions that are needed, too, if they are there. A statement
@@ -252,17 +242,14 @@ def _defined(path: Path, name: str, also: Collection[str] = ()) -> tuple[type, s
 
 @contextmanager
 def _module(path: Path) -> Iterator[ModuleType]:
-    """A new module for a file, as part of its package.
-
-    It finds other files in its folder and in the folder above. A package called `micrograd` hides
-    ours meanwhile.
-    """
+    """A new module for a file, as part of its package, which hides ours if it has its name."""
     root, folders = path.parent, [""]
     while (root / "__init__.py").is_file():
         folders.insert(0, root.name)
         root = root.parent
     package = ".".join(filter(None, folders)) or "graded"
     top = package.partition(".")[0]
+    # Other files may be in the folder or in the one above.
     sys.path[:0] = map(str, dict.fromkeys((path.parent, path.parent.parent, root)))
     ours = {x: sys.modules.pop(x) for x in [*sys.modules] if x.partition(".")[0] == top}
     with suppress(BaseException):  # what an __init__.py raises is not about the class
@@ -332,15 +319,10 @@ def needed_for(names: Iterable[str], statements: Sequence[Statement]) -> list[St
         count = len(kept)
         for i, statement in enumerate(statements):
             bound, used = _names(statement[1])
-            if bound & names and not _trains(statement[1]):
+            if bound & names:
                 kept[i] = statement
                 names |= used
     return [kept[i] for i in sorted(kept)]
-
-
-def _trains(node: ast.stmt) -> bool:
-    """Whether a statement is a loop that trains, which defines nothing."""
-    return isinstance(node, (ast.For, ast.While)) and ".backward(" in ast.unparse(node)
 
 
 @cache
@@ -350,6 +332,8 @@ def _names(node: ast.stmt) -> tuple[set[str], set[str]]:
     It changes a name whose attribute it sets, as in Value.tanh = tanh.
     """
     bound, used, code = set[str](), set[str](), ast.unparse(node)
+    if isinstance(node, (ast.For, ast.While)) and ".backward(" in code:
+        return bound, used  # a loop that trains defines nothing
     is_star = isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
     if is_star or code.startswith(SETTINGS):
         bound.add("*")

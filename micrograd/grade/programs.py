@@ -253,11 +253,7 @@ def skeleton(file: str, network: bool = False) -> str:
 
 
 def task_of(x: Check | Row) -> int:
-    """The number of the task that a check belongs to, 0 if it belongs to none.
-
-    >>> task_of(Check("a * b", "value", "c = a * b"))
-    3
-    """
+    """The number of the task that a check belongs to, 0 if it belongs to none."""
     if x.operation in OF_NETWORK:
         return OF_NETWORK[x.operation]
     if x.operation in CORE and x.aspect == "value":

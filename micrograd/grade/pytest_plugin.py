@@ -8,16 +8,15 @@ from micrograd.grade.process import grade_file
 from micrograd.grade.programs import Check
 
 OPTIONS = {
-    "--micrograd": "the Value class",
-    "--micrograd-network": "Neuron, Layer, MLP, a loss and a training function",
+    "--micrograd": "the Value class in this file",
+    "--micrograd-network": "Neuron, Layer, MLP, a loss and a training function in this file",
 }
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds the options."""
     for option, what in OPTIONS.items():
-        about = f"also check {what} in this file, each check as a test"
-        parser.getgroup("micrograd").addoption(option, metavar="FILE", help=about)
+        parser.getgroup("micrograd").addoption(option, metavar="FILE", help=f"also check {what}")
 
 
 def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:

@@ -96,10 +96,7 @@ class Report:
         return tuple(check for check in self.checks if check.status == status)
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as plain dicts, lists, strings and bools, for other programs.
-
-        `mistakes` holds the names of the failed checks, grouped by probable cause.
-        """
+        """The report as dicts and lists, for JSON; `mistakes` has the names of checks, grouped."""
         names = ("name", "passed", "exit_code", "progress")
         checks = [{"name": x.name, "rule": x.rule, "fix": x.fix} | asdict(x) for x in self.checks]
         mistakes = [[check.name for check in group] for group in self.mistakes]
@@ -107,11 +104,7 @@ class Report:
 
     @spoken
     def text(self, hints: int = 3) -> str:
-        """The report as text, which tells the verdict (0), what is wrong (1), where (2), how (3).
-
-        >>> print(Report("mine", ()).text(hints=0))
-        Verdict: no mistake found (0 checks passed).
-        """
+        """The report as text: the verdict (0), what is wrong (1), where (2), how to fix it (3)."""
         if hints == 0:
             return self.verdict
         count = Counter(check.status for check in self.checks)
