@@ -170,28 +170,26 @@ def grade(options: argparse.Namespace) -> int:
     if len(options.files) != 1:
         loop = 'for f in *.py; do micrograd grade "$f"; done'
         raise ValueError(f"grade expects one file, such as my_engine.py; for several: {loop}")
-    settings = {x: getattr(options, x) for x in ("seconds", "class_name", "network")}
-    report = grade_file(options.files[0], **settings)
+    report = grade_file(options.files[0], options.seconds, options.class_name)
     as_json = json.dumps(report.to_dict(), indent=2) if options.json else ""
     print(as_json or report.text(options.hints))
     return report.exit_code
 
 
 def start(options: argparse.Namespace) -> int:
-    """Writes a skeleton of a Value class, or of a network, with tasks as comments.
+    """Writes a skeleton of a Value class, with tasks as comments.
 
-    Examples:
+    Example:
       micrograd start my_engine.py
-      micrograd start --network my_nn.py
 
-    `micrograd grade` checks the first, `micrograd grade --network` the second.
+    `micrograd grade` checks it.
     """
     from micrograd.grade.programs import skeleton
 
     path = Path(options.file)
     ending_of(path, ["py"])
     with path.open("x", encoding="utf-8", newline="") as file:  # an error if it exists
-        file.write(skeleton(path.name, options.network))
+        file.write(skeleton(path.name))
     print(path)
     return 0
 
@@ -383,7 +381,6 @@ def _parser() -> argparse.ArgumentParser:
     # In a folder with a package micrograd, `python -m micrograd` would run that package instead.
     option = command(start, prog="micrograd start")
     option("file", help="a new file, whose name ends in .py")
-    option("--network", action="store_true", help="for Neuron, Layer, MLP and training")
     built = option = command(course, prog="micrograd course")
     option("--texts", metavar="FILE", help="texts of your own; see micrograd texts")
     option("--tasks", metavar="FOLDER", help="a folder with chapters of your own")
@@ -397,7 +394,6 @@ def _parser() -> argparse.ArgumentParser:
     about_grade = resources.files("micrograd.grade").joinpath("help.txt").read_text("utf-8")
     option = command(grade, prog="micrograd grade", epilog=about_grade)
     option("files", nargs="*", metavar="file", help="a Python file or a notebook (.ipynb)")
-    option("--network", action="store_true", help="grade Neuron, Layer, MLP and training instead")
     name = "name of the class (default: Value)"
     option("--name", default="Value", dest="class_name", metavar="NAME", help=name)
     option("--json", action="store_true", help="print the report as JSON")

@@ -1,7 +1,6 @@
-"""Engines and networks to grade: the right ones and their mistakes, and files that need a process.
+"""Engines to grade: the right one and its mistakes, and files that need a process.
 
-`wrong_engines.toml` and `wrong_networks.toml` beside this file have them: each mistake edits the
-text of the right class.
+`wrong_engines.toml` beside this file has them: each mistake edits the text of the right class.
 """
 
 import __future__
@@ -14,20 +13,17 @@ from typing import NamedTuple
 
 from micrograd.__main__ import main
 
-_ENGINES, _NETWORKS = (
-    tomllib.loads(Path(__file__).with_name(f"wrong_{name}.toml").read_text(encoding="utf-8"))
-    for name in ("engines", "networks")
-)
+_ENGINES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 RIGHT = _ENGINES["right"]  # the text of a class like the lecture's
-RIGHT_NETWORK = RIGHT + "\n" + _NETWORKS["right"]  # and of a network on it
 
 
-def edited(*edits, right=RIGHT):
+def edited(*edits):
     """The right text after all edits, each made wherever its old text occurs."""
+    text = RIGHT
     for old, new in edits:
-        assert old in right
-        right = right.replace(old, new)
-    return right
+        assert old in text
+        text = text.replace(old, new)
+    return text
 
 
 class Mistake(NamedTuple):
@@ -39,14 +35,13 @@ class Mistake(NamedTuple):
     source: str
 
 
-def _mistakes(table, right):
-    for name, rule, texts in table["mistakes"]:
+def _mistakes():
+    for name, rule, texts in _ENGINES["mistakes"]:
         edits = [*zip(texts[::2], texts[1::2], strict=True)]
-        yield Mistake(name, rule, edits, edited(*edits, right=right))
+        yield Mistake(name, rule, edits, edited(*edits))
 
 
-MISTAKES = [*_mistakes(_ENGINES, RIGHT)]
-NETWORK_MISTAKES = [*_mistakes(_NETWORKS, RIGHT_NETWORK)]
+MISTAKES = [*_mistakes()]
 
 
 def mistake(name):

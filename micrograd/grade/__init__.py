@@ -29,12 +29,10 @@ all checks in order, `checks_of(GradedClass(MyValue), rows)` their outcomes, `me
 to look, `drawing` shows a program, and `OURS` runs it with our Value.
 """
 
-from collections.abc import Iterable
 from typing import Any
 
 from micrograd.grade.checking import checks_of, method_of
 from micrograd.grade.graded_class import BrokenRule, GradedClass, is_ours, shown
-from micrograd.grade.graded_network import GradedNetwork, network_checks
 from micrograd.grade.process import grade_file
 from micrograd.grade.programs import OURS, RULES, Check, Row, plan
 from micrograd.grade.report import Report, drawing
@@ -43,12 +41,7 @@ __all__ = ["OURS", "RULES", "BrokenRule", "Check", "GradedClass", "Report", "Row
            "drawing", "grade", "grade_file", "method_of", "plan", "shown"]  # fmt: skip
 
 
-def grade(
-    kind: type | Any,
-    name: str | None = None,
-    network: Iterable[Any] | None = None,
-    language: str | None = None,
-) -> Report:
+def grade(kind: type | Any, name: str | None = None, language: str | None = None) -> Report:
     """The report on a class like Value in the micrograd lecture.
 
     The class needs Value(number), `.data`, `.grad`, `+`, `*` and `.backward()`; other operations
@@ -58,8 +51,6 @@ def grade(
     Args:
         kind: the class.
         name: how the report calls it.
-        network: classes and functions of a network on it, which then are graded: Neuron, Layer,
-            MLP, a loss such as mse, and a function train, as far as they are there.
         language: that of the report, as in `explain`.
 
     Raises:
@@ -69,12 +60,11 @@ def grade(
     if not isinstance(kind, type):
         what = f"grade expects a class, got {shown(kind, 40)}"
         raise TypeError(f"{what}: pass Value itself, not Value(1.0) and not the name of a file")
-    if is_ours(kind) and network is None:
+    if is_ours(kind):
         ours = f"grade expects your own class, got {kind.__name__}"
         raise ValueError(f"{ours}, which is this package's own engine: there is nothing to grade")
-    graded = GradedClass(kind) if network is None else GradedNetwork(kind, network)
+    graded = GradedClass(kind)
     try:
-        checks = network_checks(graded) if isinstance(graded, GradedNetwork) else checks_of(graded)
-        return Report(name or kind.__name__, tuple(checks), language)
+        return Report(name or kind.__name__, tuple(checks_of(graded)), language)
     finally:
         graded.restore()

@@ -26,7 +26,6 @@ from micrograd.grade.graded_class import (
 from micrograd.grade.programs import (
     CORE,
     EXPRESSIONS,
-    OF_NETWORK,
     OURS,
     REFLECTED,
     ROWS,
@@ -43,9 +42,6 @@ FREES_GRAPH = (
     "a = Value(3.0); b = a * a; n = len(b._prev); f = b._backward; b.backward(); "
     "freed = len(getattr(b, '_prev', ())) < n or b._backward != f"
 )
-# Of a network: rules for which its outputs do not matter, and those that any mistake may break.
-ALONE = {"parameters", "equal", "zero", "loss", "unmoved", "uphill", "stale"}
-LAST = {"step", "learns"}
 METHODS = {"+": "__add__", "*": "__mul__"}
 MAY_REFUSE = {"a ** b", "2.0 ** a"}  # the lecture's __pow__ takes plain exponents only
 
@@ -381,9 +377,6 @@ def _has_same_cause(later: Check, group: Sequence[Check]) -> bool:
     first = group[0]
     if affects(first, "everything") or (later.place and later.place == first.place):
         return True
-    if first.operation in OF_NETWORK and first.mistake != later.mistake:
-        of_outputs = affects(first, "outputs") and later.mistake not in ALONE
-        return of_outputs or affects(first, later.mistake) or later.mistake in LAST
     if later.expected == "no error" and _error(later) in map(_error, group):
         return True
     if later.mistake == first.mistake and later.mistake not in ("value", "derivative", "runs"):

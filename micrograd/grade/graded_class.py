@@ -95,7 +95,6 @@ class GradedClass:
     Attributes:
         kind: the class itself.
         made: makes an instance from a number.
-        names: what programs can use besides it, by name.
         walk: the name of the method that computes all gradients.
         starts_with_none: whether a gradient is None until there is one.
         is_started: whether `micrograd start` made its file, which has tasks.
@@ -104,7 +103,7 @@ class GradedClass:
     def __init__(self, kind: type) -> None:
         self.kind, self.title = kind, printable(str(kind.__name__))
         self.made: Callable[[Any], Any] = kind
-        self.names, self.added = dict[str, Any](), list[tuple[type, str]]()
+        self.added = list[str]()
         self.walk, self.starts_with_none = "backward", False
         with suppress(*caught):
             if "requires_grad" in inspect.signature(kind).parameters:
@@ -114,16 +113,13 @@ class GradedClass:
                 own = next((x for x in others if hasattr(one, x)), "")
                 if own and not hasattr(one, name):
                     change = partial(lambda own, v, x: setattr(v, own, x), own)
-                    self.give(kind, name, property(attrgetter(own), change))
+                    setattr(kind, name, property(attrgetter(own), change))
+                    self.added.append(name)
             self.walk = next(self._walks(), self.walk)
             self.starts_with_none = one.grad is None and self._reaches(self.walk)
-        self.is_started = self.has_tasks(kind)
-
-    def has_tasks(self, thing: Any) -> bool:
-        """Whether the file that defines a class or a function has tasks."""
-        codes = (getattr(x, "__code__", None) for x in (thing, getattr(thing, "__init__", None)))
-        lines = (line for code in codes if code for line in linecache.getlines(code.co_filename))
-        return any(line.lstrip().startswith("# Task ") for line in lines)
+        code = getattr(getattr(kind, "__init__", None), "__code__", None)
+        lines = linecache.getlines(code.co_filename) if code else []
+        self.is_started = any(line.lstrip().startswith("# Task ") for line in lines)
 
     def _walks(self) -> Iterator[str]:
         # `backward`; if there is none, methods without arguments that reach an operand.
@@ -155,21 +151,16 @@ class GradedClass:
         names = [name for name in vars(self.kind) if not name.startswith("_") and name not in known]
         return [name for name in names if inspect.isfunction(getattr(self.kind, name))]
 
-    def give(self, kind: type, name: str, attribute: Any) -> None:
-        """Gives a class one of the lecture's names, until `restore()`."""
-        setattr(kind, name, attribute)
-        self.added.append((kind, name))
-
     def restore(self) -> None:
         """Takes back the names that the class got."""
-        for kind, name in self.added:
-            delattr(kind, name)
+        for name in self.added:
+            delattr(self.kind, name)
 
     def run(self, program: str, backward: bool = True) -> dict[str, Any]:
         """The instances in a program, by name; `backward=False` runs only the forward pass."""
         program = program.replace(".backward()", f".{self.walk}()")
         steps = [x for x in program.split("; ") if backward or not re.match(r"\w+\.", x)]
-        names = {"Value": self.made, "__builtins__": __builtins__} | self.names
+        names: dict[str, Any] = {"Value": self.made, "__builtins__": __builtins__}
         if "np." in program:
             names["np"] = importlib.import_module("numpy")
         made = dict(names)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import __future__
 
 import ast
-import importlib
 import json
 import linecache
 import math
@@ -23,26 +22,17 @@ import symtable
 import sys
 import tempfile
 import tokenize
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
-from micrograd import nn
 from micrograd.core.files import FilePath
+from micrograd.engine import Value
 from micrograd.grade.checking import checks_of
-from micrograd.grade.graded_class import (
-    BrokenRule,
-    GradedClass,
-    RaisedError,
-    caught,
-    is_ours,
-    printable,
-)
-from micrograd.grade.graded_network import ROLES, GradedNetwork, network_checks
+from micrograd.grade.graded_class import BrokenRule, GradedClass, RaisedError, caught, printable
 from micrograd.grade.programs import Check, plan
 from micrograd.grade.report import Report
 
@@ -66,7 +56,6 @@ def grade_file(
     path: FilePath,
     seconds: float = 10.0,
     class_name: str = "Value",
-    network: bool = False,
     language: str | None = None,
 ) -> Report:
     """The report on a class in a file or a notebook, which runs in a separate process.
@@ -80,8 +69,6 @@ def grade_file(
         path: a .py file or a notebook (.ipynb).
         seconds: time limit.
         class_name: the name of the class in the file.
-        network: whether Neuron, Layer and MLP are graded instead, a loss and a training function;
-            the class below them may be in another file that this one imports.
         language: that of the report, as in `explain`.
 
     Raises:
@@ -96,7 +83,7 @@ def grade_file(
         raise FileNotFoundError(f"{printable(what)}: grade expects a Python file or a notebook")
     limit = math.ceil(seconds) + 1  # for the processor, if this process is gone
     packages = str(Path(__file__).resolve().parents[2])
-    child = "-P", "-c", CHILD, packages, file, class_name, "network" * network, str(limit)
+    child = "-P", "-c", CHILD, packages, file, class_name, str(limit)
     with tempfile.TemporaryFile() as results:
         process = subprocess.Popen(
             [sys.executable, *child],
@@ -121,7 +108,7 @@ def grade_file(
     checks = list[Check]()
     with suppress(TypeError, ValueError):  # up to what the file wrote between them
         checks.extend(Check(**json.loads(line)) for line in lines)
-    planned = [LOADING, *(row.check("not run") for row in plan(network))]
+    planned = [LOADING, *(row.check("not run") for row in plan())]
     rest = planned[len(checks) :]
     if rest and (not checks or checks[0].passed):
         mistake = "time" if "seconds" in found else "crash"
@@ -136,7 +123,7 @@ def grade_file(
 # ---- 2. In the process
 
 
-def main(file: str, class_name: str, network: str, seconds: str) -> None:
+def main(file: str, class_name: str, seconds: str) -> None:
     """Grades a file, and writes what it finds to stdout; the file's own output is discarded."""
     results = os.fdopen(os.dup(1), "wb", buffering=0)
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -153,19 +140,18 @@ def main(file: str, class_name: str, network: str, seconds: str) -> None:
             with suppress(ValueError, OSError):  # macOS refuses one of memory
                 r.setrlimit(kind, (limit, r.getrlimit(kind)[1]))
     sys.argv[:] = [file]
-    for found in _found(Path(file), class_name, bool(network)):
+    for found in _found(Path(file), class_name):
         results.write(json.dumps(asdict(found)).encode() + b"\n")
     os._exit(0)  # at once, even if the file started threads
 
 
-def _found(file: Path, class_name: str, network: bool) -> Iterator[Check]:
+def _found(file: Path, class_name: str) -> Iterator[Check]:
     """The check that there is a class, and all others."""
-    expected = "a class Neuron, Layer or MLP" if network else f"a class {class_name}"
     try:
-        checks, place = checks_in(file, class_name, network)
+        kind, place = class_in(file, class_name)
+        checks = checks_of(GradedClass(kind))
     except BrokenRule as broken:
-        (mistake, lacking, found), place = broken.args, ""
-        expected = lacking or expected
+        (mistake, _, found), place = broken.args, ""
     except BaseException as error:
         kinds = {ModuleNotFoundError: "module", ImportError: "import", MemoryError: "memory",
                  SyntaxError: "syntax"}  # fmt: skip
@@ -177,94 +163,59 @@ def _found(file: Path, class_name: str, network: bool) -> Iterator[Check]:
         yield from checks
         return
     yield replace(LOADING, status="failed", mistake=mistake, place=place,
-                  expected=printable(expected), found=printable(found))  # fmt: skip
+                  expected=printable(f"a class {class_name}"), found=printable(found))  # fmt: skip
 
 
 # ---- 3. The class in a file
 
 
-def checks_in(path: Path, name: str, network: bool) -> tuple[Iterator[Check], str]:
-    """The checks of what a file defines or imports, and where the class is if there are several.
+def class_in(path: Path, name: str) -> tuple[type, str]:
+    """The class of a name that a file defines or imports, and where it is if there are several.
 
     Of several classes of this name, it is the one with most methods: a notebook may begin a new one
     below the one that works. A BrokenRule tells of a class that is missing, or ours.
     """
-    usual = {x for names in ROLES.values() for x in names} if network else set[str]()
-    kind, place, names = _defined(path, name, usual)
-    given = [names[x] for x in names.keys() & usual if callable(names[x])] if network else [kind]
-    own = [x for x in given if not is_ours(x) and x not in [*vars(nn).values()]]
-    if not any(isinstance(x, type) for x in own):
-        if len(own) == len(given):
-            raise BrokenRule("name", "", "no such class")
-        raise BrokenRule("ours", "", "this package's own: there is nothing to grade")
-    checks = network_checks(GradedNetwork(kind, own)) if network else checks_of(GradedClass(kind))
-    return checks, place
-
-
-def _defined(path: Path, name: str, also: Collection[str]) -> tuple[type, str, dict[str, Any]]:
-    """The class of a name in a file, where it is if there are several, and all that is defined.
-
-    `also` has names of classes and functions that are needed, too, if they are there. A statement
-    that only functions need may fail: their data may not be there.
-    """
     if path.suffix == ".ipynb":
-        statements = [*_cells(path, [name, *also])]
+        statements = [*_cells(path, name)]
     else:
         with tokenize.open(path) as text:
             statements = [(str(path), x) for x in _parsed(text.read(), str(path))]
-    classes = dict.fromkeys(node.name for _, node in statements if isinstance(node, ast.ClassDef))
-    kinds = ast.ClassDef, ast.FunctionDef, ast.ImportFrom
-    defined = {x for _, node in statements if isinstance(node, kinds) for x in _names(node)[0]}
-    needed = [node for _, node in needed_for({name, *classes.keys() & {*also}}, statements)]
-    with _module(path) as loaded:
-        module, places = vars(loaded), dict[type, str]()
-        for file, node in needed_for({name, *(defined & {*also})}, statements):
-            # Annotations may name the class inside it; Python 3.14 evaluates them later, too.
-            flags = __future__.annotations.compiler_flag
-            code = compile(ast.Module([node], []), file, "exec", flags, dont_inherit=True)
-            # Of `import *` from what is not there, such as google.colab, nothing may be needed.
-            may_lack = [ModuleNotFoundError] * ("*" in _names(node)[0])
-            with suppress(*may_lack, *[Exception] * (node not in needed)):
-                exec(code, module)
-            found = module.get(name)
-            if isinstance(found, type) and not is_ours(found):  # ours may be there to compare with
-                place = f"line {node.lineno}" if file == str(path) else file
-                places.setdefault(found, place)
-    if not places and isinstance(kind := module.get(name), type):
-        return kind, "", module
-    if not places:
-        what = f"no such class; classes there: {', '.join(classes) or 'none'}"
-        raise BrokenRule("name" if classes else "load", f"a class {name}", what)
-    own = max(reversed(places), key=lambda kind: len(dir(kind)))
-    module[name] = own  # the methods look up their class by its name
-    return own, places[own] if len(places) > 1 else "", module
+    loaded, places = {**sys.modules}, dict[type, str]()
+    module = vars(_module(path))
+    for file, node in needed_for(name, statements):
+        # Annotations may name the class inside it; Python 3.14 evaluates them later, too.
+        flags = __future__.annotations.compiler_flag
+        code = compile(ast.Module([node], []), file, "exec", flags, dont_inherit=True)
+        # Of `import *` from what is not there, such as google.colab, nothing may be needed.
+        with suppress(*[ModuleNotFoundError] * ("*" in _names(node)[0])):
+            exec(code, module)
+        kind = module.get(name)
+        if isinstance(kind, type) and not issubclass(kind, Value):  # ours may be there to compare
+            places.setdefault(kind, f"line {node.lineno}" if file == str(path) else file)
+    sys.modules.update(loaded)  # a package micrograd of their own hid ours
+    if places:
+        own = max(reversed(places), key=lambda kind: len(dir(kind)))
+        module[name] = own  # the methods look up their class by its name
+        return own, places[own] if len(places) > 1 else ""
+    if isinstance(module.get(name), type):
+        raise BrokenRule("ours", "", "this package's own: there is nothing to grade")
+    others = {node.name: 0 for _, node in statements if isinstance(node, ast.ClassDef)}
+    found = f"no such class; classes there: {', '.join(others) or 'none'}"
+    raise BrokenRule("name" if others else "load", "", found)
 
 
-@contextmanager
-def _module(path: Path) -> Iterator[ModuleType]:
-    """A new module for a file, as part of its package, which hides ours if it has its name."""
-    root, folders = path.parent, [""]
-    while (root / "__init__.py").is_file():
-        folders.insert(0, root.name)
-        root = root.parent
-    package = ".".join(filter(None, folders)) or "graded"
-    top = package.partition(".")[0]
-    # Other files may be in the folder or in the one above.
-    sys.path[:0] = map(str, dict.fromkeys((path.parent, path.parent.parent, root)))
-    ours = {x: sys.modules.pop(x) for x in [*sys.modules] if x.partition(".")[0] == top}
-    with suppress(BaseException):  # what an __init__.py raises is not about the class
-        if package != "graded":
-            importlib.import_module(package)
-    if package not in sys.modules:
-        parent = sys.modules[package] = ModuleType(package)  # for `from .helpers import x`
-        parent.__path__ = [str(path.parent)]
-    module = ModuleType(f"{package}.{path.stem}")
-    module.__package__, module.__file__ = package, str(path)
-    sys.modules[module.__name__] = module
-    try:
-        yield module
-    finally:
-        sys.modules.update(ours)
+def _module(path: Path) -> ModuleType:
+    """A new module for a file; it can import the files beside it, also as in `from .helpers`."""
+    sys.path[:0] = str(path.parent), str(path.parent.parent)
+    is_package = path.parent.name == "micrograd" and (path.parent / "__init__.py").is_file()
+    package = ModuleType("micrograd" if is_package else "graded")
+    for name in [x for x in sys.modules if x.partition(".")[0] == package.__name__]:
+        del sys.modules[name]
+    package.__path__ = [str(path.parent)]
+    module = ModuleType(f"{package.__name__}.{path.stem}")
+    module.__package__, module.__file__ = package.__name__, str(path)
+    sys.modules |= {x.__name__: x for x in (package, module)}
+    return module
 
 
 # ---- 4. Statements
@@ -284,8 +235,8 @@ def _parsed(source: str, place: str) -> list[ast.stmt]:
             source = "\n".join(lines)
 
 
-def _cells(path: Path, names: Sequence[str]) -> Iterator[Statement]:
-    """The statements of a notebook; a syntax error counts only in the last cell with a class."""
+def _cells(path: Path, name: str) -> Iterator[Statement]:
+    """The statements of a notebook; a syntax error counts only in the last cell with the class."""
     broken = None
     for i, cell in enumerate(json.loads(path.read_text(encoding="utf-8-sig"))["cells"], 1):
         if cell["cell_type"] != "code":
@@ -295,7 +246,7 @@ def _cells(path: Path, names: Sequence[str]) -> Iterator[Statement]:
         source = re.sub(r"\A\s*%%(?!(time|timeit|capture|prun)\b)(?s:.*)", "", source)
         place = f"cell {i} of {path.name}"
         linecache.cache[place] = (len(source), None, source.splitlines(), place)  # for tracebacks
-        is_of_class = re.search(rf"^class ({'|'.join(names)})\b", source, re.M)
+        is_of_class = re.search(rf"^class {name}\b", source, re.M)
         try:
             nodes = _parsed(source, place)
             broken = None if is_of_class else broken
@@ -306,15 +257,15 @@ def _cells(path: Path, names: Sequence[str]) -> Iterator[Statement]:
         raise broken
 
 
-def needed_for(names: Iterable[str], statements: Sequence[Statement]) -> list[Statement]:
-    r"""The statements that define some names and everything they need, in order.
+def needed_for(name: str, statements: Sequence[Statement]) -> list[Statement]:
+    """The statements that define a name and everything that it needs, in order.
 
     >>> text = "import math; x = input(); tape = []; Value = [tape]; x.y = 1"
-    >>> needed = needed_for(["Value"], [("", node) for node in ast.parse(text).body])
+    >>> needed = needed_for("Value", [("", node) for node in ast.parse(text).body])
     >>> [ast.unparse(node) for _, node in needed]
     ['tape = []', 'Value = [tape]']
     """
-    names, kept, count = {*names, "*"}, dict[int, Statement](), -1
+    names, kept, count = {name, "*"}, dict[int, Statement](), -1
     while len(kept) > count:
         count = len(kept)
         for i, statement in enumerate(statements):

@@ -23,9 +23,7 @@ from micrograd.engine import Value
 from micrograd.grade.graded_class import GradedClass, Observed
 from micrograd.texts import commented, said, texts_of
 
-_TABLES = tomllib.loads((resources.files(__package__) / "rules.toml").read_text("utf-8"))
-ENGINE, NETWORK = _TABLES["rule"], _TABLES["network"]  # rules of a Value, and of --network
-ROWS = ENGINE | NETWORK
+ROWS = tomllib.loads((resources.files(__package__) / "rules.toml").read_text("utf-8"))["rule"]
 
 
 def rules(language: str | None = None) -> dict[str, tuple[str, str]]:
@@ -34,7 +32,7 @@ def rules(language: str | None = None) -> dict[str, tuple[str, str]]:
     return {x: (texts[f"{x}.what"], texts[f"{x}.how"]) for x in ROWS}
 
 
-RULES = {name: told for name, told in rules("en").items() if name in ENGINE}
+RULES = rules("en")
 STATUSES = ("passed", "failed", "noted", "not there yet", "to do", "not run")
 
 
@@ -110,10 +108,8 @@ class Check:
         rows = (said("report", "expected"), self.expected), (said("report", "found"), self.found_at)
         width = 2 + max(len(word) for word, _ in rows)
         found = "".join(f"\n    {word:{width}}{what}" for word, what in rows)
-        is_long = self.operation in OF_NETWORK  # with loops, which stand on lines of their own
-        program = self.program.replace("; ", "\n    ") if is_long else self.program
         fix = "\n" + said("report", "fix", fix=self.fix)
-        return self.rule + f"\n    {program}{found}" * (hints >= 2) + fix * (hints >= 3)
+        return self.rule + f"\n    {self.program}{found}" * (hints >= 2) + fix * (hints >= 3)
 
     @property
     def found_at(self) -> str:
@@ -164,21 +160,17 @@ class Row:
         return Check(self.operation, self.aspect, self.programs[0], status, **found)
 
 
-def plan(network: bool = False) -> Iterator[Row]:
-    """All checks of a Value, or of a network, in order: each after the checks it depends on.
+def plan() -> Iterator[Row]:
+    """All checks of a Value, in order: each after the checks it depends on.
 
     Rules are checked in the order of rules.toml, the operations at the rules that they show first.
     """
-    if network:
-        for rule, row in NETWORK.items():
-            yield from (Row(x, y, rule, (program,)) for x, y, program in row.get("shown_by", ()))
-        return
     operations = {
         "value": _expressions(CORE, "value", "gradient"),  # all the rest needs them
         "chain": _expressions(CORE, "chain rule", "adding up"),
         "wrap": _expressions(CORE_BESIDE_NUMBERS | OTHERS | OTHERS_BESIDE_NUMBERS, *ASPECTS),
     }
-    for rule, row in ENGINE.items():
+    for rule, row in ROWS.items():
         yield from operations.get(rule, ())
         if rule != "depth" or sys.platform != "emscripten":  # the stack of a browser is small
             for operation, aspect, program in row.get("shown_by", ()):
@@ -240,22 +232,17 @@ def methods_in(program: str) -> set[str]:
 
 # Of `micrograd start`:
 WIDEST = 100  # columns of a line
-TASKS = 12  # as in my_engine.txt, whose eighth task has these operations, and in my_nn.txt
-OF_NETWORK = {"Neuron": 9, "Layer": 10, "MLP": 11, "zero_grad()": 11, "loss()": 12, "train()": 12}
-LAST_TASK = {*[*OTHERS][:7], *OTHERS_BESIDE_NUMBERS}
+LAST_TASK = {*[*OTHERS][:7], *OTHERS_BESIDE_NUMBERS}  # the eighth in my_engine.txt
 
 
-def skeleton(file: str, network: bool = False) -> str:
-    """The Python file of that name in which the tasks are to be done, as comments in classes."""
-    name = "my_nn" if network else "my_engine"
-    text = (resources.files(__package__) / f"{name}.txt").read_text("utf-8")
-    return commented(text.replace(f"{name}.py", file), "report", WIDEST)
+def skeleton(file: str) -> str:
+    """The Python file of that name in which the tasks are to be done, as comments in a class."""
+    text = (resources.files(__package__) / "my_engine.txt").read_text("utf-8")
+    return commented(text.replace("my_engine.py", file), "report", WIDEST)
 
 
 def task_of(x: Check | Row) -> int:
     """The number of the task that a check belongs to, 0 if it belongs to none."""
-    if x.operation in OF_NETWORK:
-        return OF_NETWORK[x.operation]
     if x.operation in CORE and x.aspect == "value":
         return 2 + [*CORE].index(x.operation)
     first = {"number and gradient of a new one": 1, "of a single node": 4}

@@ -7,31 +7,25 @@ import pytest
 from micrograd.grade.process import grade_file
 from micrograd.grade.programs import Check
 
-OPTIONS = {
-    "--micrograd": "the Value class in this file",
-    "--micrograd-network": "Neuron, Layer, MLP, a loss and a training function in this file",
-}
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds the options."""
-    for option, what in OPTIONS.items():
-        parser.getgroup("micrograd").addoption(option, metavar="FILE", help=f"also check {what}")
+    """Adds the option."""
+    what = "also check the Value class in this file"
+    parser.getgroup("micrograd").addoption("--micrograd", metavar="FILE", help=what)
 
 
 def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
     """Adds a test for each check."""
-    for option in OPTIONS:
-        if not (path := session.config.getoption(option)):
-            continue
-        try:
-            checks = grade_file(path, network=option.endswith("network")).checks
-        except (OSError, ValueError) as error:
-            raise pytest.UsageError(f"{option} {path}: {error}") from None
-        for check in checks:
-            item = Graded.from_parent(session, name=check.name, nodeid=f"{path}::{check.name}")
-            item.check = check
-            items.append(item)
+    if not (path := session.config.getoption("--micrograd")):
+        return
+    try:
+        checks = grade_file(path).checks
+    except OSError as error:
+        raise pytest.UsageError(f"--micrograd {path}: {error}") from None
+    for check in checks:
+        item = Graded.from_parent(session, name=check.name, nodeid=f"{path}::{check.name}")
+        item.check = check
+        items.append(item)
 
 
 class Graded(pytest.Item):

@@ -22,7 +22,7 @@ from html import escape
 from typing import Any
 
 from micrograd.grade.checking import grouped
-from micrograd.grade.programs import OF_NETWORK, OURS, STATUSES, TASKS, Check, task_of
+from micrograd.grade.programs import OURS, STATUSES, Check, task_of
 from micrograd.texts import said, spoken, wrap
 
 WIDTH, INDENT = 80, " " * 10  # columns of a report, and of lines that continue another
@@ -73,8 +73,6 @@ class Report:
         if not (to_do := self._with("to do")):
             return ""
         done, task = self._task - 1, min(map(task_of, to_do))
-        if self.mistakes and self._task == min(OF_NETWORK.values()):
-            done = 0  # the engine below a network that is not begun is not right
         then = "next.mistake" if self.mistakes else "next"
         then = _said(then, n=task, task=_said(f"task.{task}"))
         text = _said(f"done.{min(done, 3)}", n=done, next=then)
@@ -90,7 +88,7 @@ class Report:
         """The first task that is not done."""
         done = "passed", "noted"
         left = (task_of(x) for x in self.checks if x.status not in done)
-        return min(filter(None, left), default=TASKS)
+        return min(filter(None, left))
 
     def _with(self, status: str) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if check.status == status)
@@ -141,10 +139,7 @@ class Report:
         if self.exit_code == 2:
             return _said("verdict.not")
         if self.passed:
-            classes = ("Neuron", "Layer", "MLP")
-            absent = [x.operation for x in self._with("not there yet") if x.operation in classes]
-            names = ", ".join(dict.fromkeys(absent))
-            return _said("verdict.right" + ".absent" * bool(names), n=count["passed"], names=names)
+            return _said("verdict.right", n=count["passed"])
         key = ".ended" * bool(count["not run"]) if self.mistakes else ".begun"
         counts = {"n": len(self.mistakes), "failed": count["failed"], "ended": count["not run"]}
         left = f" {self.progress}." * bool(self.progress)
@@ -186,8 +181,7 @@ def _figure(check: Check) -> str:
     found: dict[str, dict[str, str]] = {}
     for name, attribute, number in re.findall(r"\b(\w+)\.(data|grad) = (-?[\w.+-]+)", check.found):
         found.setdefault(name, {})[attribute] = number
-    is_large = check.aspect == "deep chain" or check.operation in OF_NETWORK
-    picture = None if is_large else drawing(check.program, found)
+    picture = None if check.aspect == "deep chain" else drawing(check.program, found)
     if picture is None:
         return ""
     picture.graph_attr["label"] = ""  # no caption: the report is beside it

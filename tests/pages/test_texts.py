@@ -64,7 +64,7 @@ def test_pages_use_each_text_and_no_others():
     python = "".join(x.read_text(encoding="utf-8") for x in PAGES.parent.rglob("*.*[yt]"))
     for section in ("draw", "report", "plot"):  # a key in Python may end with a gap
         keys = {key for key in texts_of(section) if not re.search(f"[\"']{key}[\"']", python)}
-        begun = (*re.findall(r'f"([\w.]+)\{', python), "skeleton.", "nn.")
+        begun = (*re.findall(r'f"([\w.]+)\{', python), "skeleton.")
         assert {key for key in keys if not key.startswith(begun)} == set()
     assert {x.rpartition(".")[0] for x in texts_of("grade")} == ROWS.keys()
 
