@@ -29,10 +29,12 @@ from micrograd.grade import (
     Row,
     checks_of,
     drawing,
-    method_of,
     plan,
     shown,
 )
+from micrograd.grade.checking import METHODS
+from micrograd.grade.graded_class import operands
+from micrograd.grade.programs import EXPRESSIONS, REFLECTED, ROWS, methods_in
 from micrograd.texts import filled
 
 CHAPTERS = ("slope", "value", "byhand", "order", "backward", "neuron", "network", "boundary")
@@ -229,12 +231,27 @@ def _finding_of(check: Check, graded: GradedClass) -> Finding:
     about = {"expected": check.expected, "found": check.found}
     if wrong:
         about = _numbers(wrong, right[wrong], found[wrong])
-    what, how = check.stated()
     method = method_of(check, graded)
     return Finding(
         check.mistake, check.program, about.get("number", ""), about["expected"], about["found"],
-        check.place, f"Value.{method}" if method else "", what, how, picture,
+        check.place, f"Value.{method}" if method else "", check.rule, check.fix, picture,
     )  # fmt: skip
+
+
+def method_of(check: Check, graded: GradedClass) -> str:
+    """The method to look at after a check that did not pass, '' if it may be any."""
+    if (method := ROWS.get(check.mistake, {}).get("method")) is not None:
+        return str(method)
+    if check.mistake == "children":
+        made, ours = graded.run(check.program, backward=False), OURS.run(check.program)
+        short = (v._op for x, v in ours.items() if operands(made[x]) < len(v._prev))
+        if method := METHODS.get(next(short, "")):
+            return method
+    if check.operation in REFLECTED:
+        return REFLECTED[check.operation]
+    is_expression = check.operation in EXPRESSIONS
+    methods = methods_in(check.operation if is_expression else check.program)
+    return min(methods, default="backward")
 
 
 def _numbers_of(graded: GradedClass, program: str) -> dict[str, float]:

@@ -25,20 +25,21 @@ operation that the class lacks is "not there yet", which is not a failure. A lim
 micrograd, such as the depth of a graph, is only noted.
 
 For lessons of your own (`micrograd/course/` is one), there are the parts of a report: `plan()` has
-all checks in order, `checks_of(GradedClass(MyValue), rows)` their outcomes, `method_of` says where
-to look, `drawing` shows a program, and `OURS` runs it with our Value.
+all checks in order, `checks_of(GradedClass(MyValue), rows)` their outcomes, `drawing` shows a
+program, and `OURS` runs it with our Value.
 """
 
 from typing import Any
 
-from micrograd.grade.checking import checks_of, method_of
-from micrograd.grade.graded_class import BrokenRule, GradedClass, is_ours, shown
+from micrograd.engine import Value
+from micrograd.grade.checking import checks_of
+from micrograd.grade.graded_class import BrokenRule, GradedClass, shown
 from micrograd.grade.process import grade_file
 from micrograd.grade.programs import OURS, RULES, Check, Row, plan
 from micrograd.grade.report import Report, drawing
 
 __all__ = ["OURS", "RULES", "BrokenRule", "Check", "GradedClass", "Report", "Row", "checks_of",
-           "drawing", "grade", "grade_file", "method_of", "plan", "shown"]  # fmt: skip
+           "drawing", "grade", "grade_file", "plan", "shown"]  # fmt: skip
 
 
 def grade(kind: type | Any, name: str | None = None, language: str | None = None) -> Report:
@@ -60,7 +61,7 @@ def grade(kind: type | Any, name: str | None = None, language: str | None = None
     if not isinstance(kind, type):
         what = f"grade expects a class, got {shown(kind, 40)}"
         raise TypeError(f"{what}: pass Value itself, not Value(1.0) and not the name of a file")
-    if is_ours(kind):
+    if issubclass(kind, Value):
         ours = f"grade expects your own class, got {kind.__name__}"
         raise ValueError(f"{ours}, which is this package's own engine: there is nothing to grade")
     graded = GradedClass(kind)

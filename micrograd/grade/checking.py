@@ -17,7 +17,6 @@ from micrograd.derivatives import near
 from micrograd.grade.graded_class import (
     BrokenRule,
     GradedClass,
-    Numbers,
     RaisedError,
     leaves_of,
     operands,
@@ -32,7 +31,6 @@ from micrograd.grade.programs import (
     UPSTREAM,
     Check,
     Row,
-    expected_of,
     methods_in,
     plan,
     task_of,
@@ -43,7 +41,6 @@ FREES_GRAPH = (
     "freed = len(getattr(b, '_prev', ())) < n or b._backward != f"
 )
 METHODS = {"+": "__add__", "*": "__mul__"}
-MAY_REFUSE = {"a ** b", "2.0 ** a"}  # the lecture's __pow__ takes plain exponents only
 
 # ---- 1. The checks
 
@@ -68,8 +65,7 @@ def _checked(row: Row, graded: GradedClass) -> Check:
     if _is_there(row, graded) and not (graded.is_started and is_to_do(row, graded)):
         judged = (_judgement(row, program, graded) for program in row.programs)
         check = next((one for one in judged if not one.passed), row.check())
-        is_failed = check.status == "failed"
-        return replace(check, composed=_is_composed(row, graded)) if is_failed else check
+        return replace(check, composed=check.status == "failed" and _is_composed(row, graded))
     return row.check("to do" if task else "not there yet", found=_obstacle(row, graded))
 
 
@@ -102,7 +98,7 @@ def _is_there(row: Row, graded: GradedClass) -> bool:
     if {"NotImplementedError", "ModuleNotFoundError"} & error.kinds:
         return False
     is_type = bool({"TypeError", "AttributeError"} & error.kinds)
-    if row.operation in MAY_REFUSE:
+    if row.operation in ("a ** b", "2.0 ** a"):  # the lecture's __pow__ takes plain exponents only
         return not is_type and "ValueError" not in error.kinds
     if is_of_numpy or not is_type:
         return not is_type
@@ -139,7 +135,7 @@ def _judgement(row: Row, program: str, graded: GradedClass) -> Check:
 
 def _compare(row: Row, program: str, graded: GradedClass) -> None:
     """Raises BrokenRule if a program gives different numbers with the class and with our Value."""
-    forward, ours = graded.observed(program, backward=False), expected_of(program)
+    forward, ours = graded.observed(program, backward=False), OURS.observed(program)
     root = root_of(program)
     is_of_value = row.aspect == "value" or not row.expression  # else another check reports it
     if is_of_value and not near(forward.data[root], ours.data[root]):
@@ -155,10 +151,9 @@ def _compare(row: Row, program: str, graded: GradedClass) -> None:
             raise BrokenRule(mistake, *(_told("data", moved, x.data) for x in (ours, forward)))
         return
     after = graded.observed(program)
-    for name, x in forward.data.items():
-        if str(after.data[name]) != str(x):  # as text, because it may be NaN
-            told = (_told("data", [name], y.data) for y in (forward, after))
-            raise BrokenRule("untouched", *told)
+    # As text, because a number may be NaN.
+    if changed := [x for x in forward.data if str(after.data[x]) != str(forward.data[x])]:
+        raise BrokenRule("untouched", *(_told("data", changed, x.data) for x in (forward, after)))
     if row.mistake == "paths":
         few, many = (graded.calls(doublings) for doublings in (3, 12))
         if many > 20 * few:
@@ -169,8 +164,8 @@ def _compare(row: Row, program: str, graded: GradedClass) -> None:
         raise BrokenRule(mistake, *(_told("grad", wrong, x.grad) for x in (ours, after)))
 
 
-def _told(attribute: str, names: list[str], values: Numbers) -> str:
-    """Numbers as the report shows them, for example 'a.grad = 2'."""
+def _told(attribute: str, names: list[str], values: Mapping[str, float]) -> str:
+    """Mapping[str, float] as the report shows them, for example 'a.grad = 2'."""
     return ", ".join(f"{name}.{attribute} = {values[name]:.6g}" for name in names)
 
 
@@ -178,15 +173,18 @@ def _told(attribute: str, names: list[str], values: Numbers) -> str:
 
 
 def _mistake_behind_gradients(
-    row: Row, program: str, graded: GradedClass, found: Numbers, right: Numbers
+    row: Row,
+    program: str,
+    graded: GradedClass,
+    found: Mapping[str, float],
+    right: Mapping[str, float],
 ) -> str:
     """The rule that explains wrong gradients."""
     if _is_early(program, graded):
         return "early"
     if _closure_is_on_operand(graded):
         return "own"
-    walk = getattr(getattr(graded.kind, graded.walk, None), "__code__", None)
-    if walk and graded.walk in walk.co_names:
+    if graded.walk in _code(getattr(graded.kind, graded.walk, None))[1]:
         return "recursive"
     if "_backward" in _code(graded.tried(None, f"{program}; f = {root_of(program)}._backward"))[1]:
         return "calls"
@@ -223,7 +221,7 @@ def _mistake_behind_gradients(
     # A class that keeps operands in a set takes one for the other now and then: is b * a right?
     turned = row.operation.translate(str.maketrans("ab", "ba"))
     more = f"{program}; a.grad = 0.0; b.grad = 0.0; d = {turned}; d.backward()"
-    found, right = graded.gradients(more), expected_of(more).grad
+    found, right = graded.gradients(more), OURS.observed(more).grad
     return "operands" if any(near(found.get(x, 0.0), right[x]) for x in "ab") else "derivative"
 
 
@@ -257,9 +255,9 @@ def _code(closure: object) -> tuple[object, Sequence[str]]:
 
 def _is_early(program: str, graded: GradedClass) -> bool:
     """Whether operations change gradients already in the forward pass, outside their _backward."""
-    codes = (getattr(getattr(graded.kind, x, None), "__code__", None) for x in methods_in(program))
+    used = (_code(getattr(graded.kind, x, None))[1] for x in methods_in(program))
     before = graded.observed(program, backward=False).grad
-    is_in_method = graded.is_started and any("grad" in code.co_names for code in codes if code)
+    is_in_method = graded.is_started and any("grad" in names for names in used)
     return is_in_method or any(before[x] for x in leaves_of(program))
 
 
@@ -280,7 +278,7 @@ def _closure_is_on_operand(graded: GradedClass) -> bool:
 
 def _after(
     program: str, graded: GradedClass, before: Mapping[str, float], last: str = ""
-) -> Numbers:
+) -> Mapping[str, float]:
     """The gradients after a program if those in `before` are set right before its last step."""
     steps, _, backward = program.rpartition("; ")
     given = "".join(f"{name}.grad = {x}; " for name, x in before.items())
@@ -294,7 +292,7 @@ def _overwrites(operation: str, graded: GradedClass) -> bool:
     return bool(alone) and any(near(after[x], alone[x]) for x in "ab" if x in after)
 
 
-def _reads_gradients(program: str, graded: GradedClass, found: Numbers) -> bool:
+def _reads_gradients(program: str, graded: GradedClass, found: Mapping[str, float]) -> bool:
     """Whether the contributions of an operation depend on the grad of its operands."""
     before = {leaf: 0.5 + i for i, leaf in enumerate(leaves_of(program))}
     after = _after(program, graded, before)
@@ -317,32 +315,30 @@ def _calls_of_closure(program: str, graded: GradedClass) -> int:
 def _mistake_behind_error(error: RaisedError, row: Row, graded: GradedClass) -> str:
     """The rule that explains an error."""
     text, name, kinds = error.text, graded.title, error.kinds
-    number_on_the_left = text.endswith(f"and '{name}'") and text.count(name) == 1
+    is_of_types = "unsupported operand" in text
+    number_on_the_left = is_of_types and text.endswith(f"and '{name}'") and text.count(name) == 1
     value_on_the_left = row.expression and row.operation[:1].isalpha()
     method = error.calls[-1][0] if error.calls else ""
     is_in_method = method in methods_in(row.programs[0])
-    _, used = _code(getattr(graded.kind, method, None))
-    is_composed = is_in_method and "data" not in used  # of other operations
+    is_composed = is_in_method and "data" not in _code(getattr(graded.kind, method, None))[1]
+    texts = ((x, y.replace("{class}", name)) for x in ROWS for y in ROWS[x].get("sign", ()))
     signs = [
         (_is_of_values(error, name), "number"),
         (f"'<' not supported between instances of '{name}' and '{name}'" in text, "operands"),
         (f"'{name}' object is not iterable" in text and row.expression, "children"),
         (re.search(r"'(int|float)' .* no attribute '_backward'", text) and is_in_method, "result"),
-        ("unsupported operand" in text and number_on_the_left and is_composed, "reflected"),
-        ("unsupported operand" in text and number_on_the_left and value_on_the_left, "recursion"),
+        (number_on_the_left and is_composed, "reflected"),
+        (number_on_the_left and value_on_the_left, "recursion"),
         ("RecursionError" in kinds, "depth" if row.mistake == "depth" else "recursion"),
         (text.endswith("has no attribute 'backward'"), "needed"),
-        ("MemoryError" in kinds, "memory"),
-        ("SystemExit" in kinds, "crash"),
         ("unhashable" in text, "identity"),
         ("'NoneType' object is not callable" in text, "closure" if row.expression else "nothing"),
         ("NotImplementedError" in kinds and "in __r" in error.place, "recursion"),
         (re.search(r"'(int|float)' object has no attribute 'data'", text), "wrap"),
         (row.mistake in ("construct", "numpy", "twice", "wrap", "reflected"), row.mistake),
-        ("unsupported operand" in text and number_on_the_left, "reflected"),
+        (number_on_the_left, "reflected"),
+        *((re.search(x, text) or re.search(x, error.place), rule) for rule, x in texts),
     ]
-    texts = ((x, y.replace("{class}", name)) for x in ROWS for y in ROWS[x].get("sign", ()))
-    signs += [(re.search(x, text) or re.search(x, error.place), rule) for rule, x in texts]
     return next((mistake for sign, mistake in signs if sign), "runs")
 
 
@@ -368,14 +364,9 @@ def grouped(checks: Iterable[Check]) -> tuple[tuple[Check, ...], ...]:
     return tuple(map(tuple, groups))
 
 
-def affects(check: Check, what: str) -> bool:
-    """Whether a failure makes others fail, as rules.toml says, for example 'gradients'."""
-    return what in ROWS[check.mistake].get("affects", ())
-
-
 def _has_same_cause(later: Check, group: Sequence[Check]) -> bool:
-    first = group[0]
-    if affects(first, "everything") or (later.place and later.place == first.place):
+    first, affects = group[0], ROWS[group[0].mistake].get("affects", ())
+    if "everything" in affects or (later.place and later.place == first.place):
         return True
     if later.expected == "no error" and _error(later) in map(_error, group):
         return True
@@ -385,14 +376,14 @@ def _has_same_cause(later: Check, group: Sequence[Check]) -> bool:
         return True
     if first.mistake == "result" and methods_in(first.program) & methods_in(later.program):
         return True
-    if affects(later, "numbers"):
+    if "numbers" in ROWS[later.mistake].get("affects", ()):
         return False
-    is_whole = affects(first, "operation") or first.aspect == "inner operand"
+    is_whole = "operation" in affects or first.aspect == "inner operand"
     if is_whole and first.operation in EXPRESSIONS:
         return later.composed or bool(methods_in(first.operation) & methods_in(later.program))
-    if affects(first, "reuse"):
+    if "reuse" in affects:
         return later.composed or later.aspect not in ("value", "gradient", "chain rule")
-    return affects(first, "gradients") and later.aspect != "value"
+    return "gradients" in affects and later.aspect != "value"
 
 
 def _error(check: Check) -> str:
@@ -400,32 +391,7 @@ def _error(check: Check) -> str:
     return operator if "unsupported operand" in operator else check.found
 
 
-# ---- 7. The method in which a mistake probably is
-
-OF_WALK = ("seed", "walk", "once", "order")  # mistakes in backward()
-OF_OPERATION = ("accumulate", "children", "operands", "result", "runs")  # also in larger programs
-ELSEWHERE = {"construct": "__init__", "fresh": "__init__", "nothing": "__init__", "number": "",
-             "identity": "__eq__", "needed": "backward"}  # fmt: skip
-
-
-def method_of(check: Check, graded: GradedClass) -> str:
-    """The method to look at after a check that did not pass, '' if it may be any."""
-    if check.mistake in ELSEWHERE:
-        return ELSEWHERE[check.mistake]
-    if check.mistake == "children":
-        made, ours = graded.run(check.program, backward=False), OURS.run(check.program)
-        short = (v._op for x, v in ours.items() if operands(made[x]) < len(v._prev))
-        if method := METHODS.get(next(short, "")):
-            return method
-    if check.operation in REFLECTED:
-        return REFLECTED[check.operation]
-    if check.operation in EXPRESSIONS and check.mistake not in OF_WALK:
-        return min(methods_in(check.operation))
-    methods = methods_in(check.program)
-    return min(methods) if check.mistake in OF_OPERATION and methods else "backward"
-
-
-# ---- 8. The tasks of `micrograd start`: later ones are not mistakes
+# ---- 7. The tasks of `micrograd start`: later ones are not mistakes
 
 
 def is_to_do(row: Row, graded: GradedClass) -> bool:
@@ -452,13 +418,8 @@ def _has_no_closure(sign: str, graded: GradedClass) -> bool:
 
 def _obstacle(row: Row, graded: GradedClass) -> str:
     """Why an operation does not work although it is written, '' if it is not written."""
-    is_later = graded.is_started and task_of(row) > 5
-    if not (error := is_later and graded.error_in(row.programs[0], backward=True)):
+    task = graded.is_started and task_of(row)
+    error = graded.error_in(row.programs[0], backward=True) if task > 5 else None
+    if not error or f"task {task}" in error.text:
         return ""
-    if not (later := re.search(r"task \d", error.text)):
-        return f"{row.operation} raises {error.text} ({error.place})"
-    if len(error.calls) < 2:
-        return ""
-    *_, (_, line), (name, _) = error.calls
-    fix = ": use plain numbers there" * (int(later[0][-1]) > task_of(row))
-    return f"{row.operation} is written, but line {line} calls {name}, which is {later[0]}{fix}"
+    return f"{row.operation} raises {error.text} ({error.place})"

@@ -34,14 +34,12 @@ caught: list[type[BaseException]] = [Exception, SystemExit]
 HERE = str(Path(__file__).parent)
 LIBRARIES = {sysconfig.get_path(x) for x in ("stdlib", "platstdlib", "purelib", "platlib")}
 
-Numbers = Mapping[str, float]  # maps names of Values in a program to data or gradients
-
 
 class Observed(NamedTuple):
-    """Data and gradients of the Values of a program."""
+    """Data and gradients of the Values of a program, by name."""
 
-    data: Numbers
-    grad: Numbers
+    data: Mapping[str, float]
+    grad: Mapping[str, float]
 
 
 class BrokenRule(Exception):  # noqa: N818 - not an error here, but a finding
@@ -126,9 +124,10 @@ class GradedClass:
         names = sorted(dir(self.kind), key=lambda name: not WALKS.search(name))
         for name in ["backward", *(name for name in names if not name.startswith("__"))]:
             method = getattr(self.kind, name, None)
-            is_method = inspect.isfunction(method) and takes(method, None)
-            if is_method and (name == "backward" or self._reaches(name)):
-                yield name
+            if inspect.isfunction(method) and (name == "backward" or self._reaches(name)):
+                with suppress(TypeError, ValueError):
+                    inspect.signature(method).bind(None)
+                    yield name
 
     def _reaches(self, walk: str) -> bool:
         # Whether this method changes the gradient of an operand.
@@ -205,7 +204,7 @@ class GradedClass:
             return found if isinstance(found, RaisedError) else None
         return None
 
-    def gradients(self, program: str) -> Numbers:
+    def gradients(self, program: str) -> Mapping[str, float]:
         """Gradients after a program, empty if it raises an error."""
         with suppress(BrokenRule):
             return self.observed(program).grad
@@ -247,25 +246,11 @@ def root_of(program: str) -> str:
     return re.split(r"[ .]", program.split("; ")[-1])[0]
 
 
-def is_ours(kind: object) -> bool:
-    """Whether something is the class of this package, or one that inherits from it."""
-    return isinstance(kind, type) and issubclass(kind, Value)
-
-
 def operands(v: Any) -> int:
     """The number of operands in an instance's _prev, 0 if it has none."""
     with suppress(*caught):
         return len(v._prev)  # len, not a truth test: it may be an array
     return 0
-
-
-def takes(function: Any, *arguments: Any) -> bool:
-    """Whether a function can be called with these arguments."""
-    try:
-        inspect.signature(function).bind(*arguments)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def printable(text: str) -> str:

@@ -53,10 +53,7 @@ LOADING = Check("file", "loads", "import my_engine")  # the first check of a fil
 
 
 def grade_file(
-    path: FilePath,
-    seconds: float = 10.0,
-    class_name: str = "Value",
-    language: str | None = None,
+    path: FilePath, seconds: float = 10.0, class_name: str = "Value", language: str | None = None
 ) -> Report:
     """The report on a class in a file or a notebook, which runs in a separate process.
 

@@ -9,7 +9,6 @@ text in a small subset of Python, so what runs is exactly what the report shows.
 
 from __future__ import annotations
 
-import re
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,19 +19,14 @@ from typing import Any
 
 from micrograd.core.node import operations
 from micrograd.engine import Value
-from micrograd.grade.graded_class import GradedClass, Observed
+from micrograd.grade.graded_class import GradedClass
 from micrograd.texts import commented, said, texts_of
 
 ROWS = tomllib.loads((resources.files(__package__) / "rules.toml").read_text("utf-8"))["rule"]
 
 
-def rules(language: str | None = None) -> dict[str, tuple[str, str]]:
-    """The rule and the fix for each kind of mistake, in a language, or in that of the block."""
-    texts = texts_of("grade", language)
-    return {x: (texts[f"{x}.what"], texts[f"{x}.how"]) for x in ROWS}
-
-
-RULES = rules("en")
+_TEXTS = texts_of("grade", "en")
+RULES = {x: (_TEXTS[f"{x}.what"], _TEXTS[f"{x}.how"]) for x in ROWS}  # each rule and its fix
 STATUSES = ("passed", "failed", "noted", "not there yet", "to do", "not run")
 
 
@@ -80,23 +74,19 @@ class Check:
     @property
     def rule(self) -> str:
         """The broken rule in one sentence, '' if there is none."""
-        return self.stated()[0]
+        return self._said("what", operation=self.operation)
 
     @property
     def fix(self) -> str:
         """What to change, '' if nothing has to change."""
-        return self.stated()[1]
+        op = "*" if "*" in self.program else "+"  # of a graph
+        if self.operation in EXPRESSIONS:
+            op = eval(self.operation, {"a": Value(1.5), "b": Value(2.0)})._op
+        book = operations["**" if "**" in op else op].__doc__ or ""
+        return self._said("how", formula=book.split("\n")[0].rstrip("."))
 
-    def stated(self, language: str | None = None) -> tuple[str, str]:
-        """The rule and the fix in a language; '' and '' if there are none."""
-        rule, fix = rules(language)[self.mistake] if self.mistake else ("", "")
-        if "{formula}" in fix:  # from our own operation
-            op = "*" if "*" in self.program else "+"  # of a graph
-            if re.search(r"\b[ab]\b", self.operation):
-                op = eval(self.operation, {"a": Value(1.5), "b": Value(2.0)})._op
-            book = operations["**" if "**" in op else op].__doc__ or ""
-            fix = fix.replace("{formula}", book.split("\n")[0].rstrip("."))
-        return rule.replace("{operation}", self.operation), fix
+    def _said(self, what: str, **gaps: str) -> str:
+        return said("grade", f"{self.mistake}.{what}", **gaps) if self.mistake else ""
 
     @property
     def message(self) -> str:
@@ -105,16 +95,15 @@ class Check:
 
     def told(self, hints: int) -> str:
         """As much of the message as wanted: the rule (1), the numbers (2), and the fix (3)."""
-        rows = (said("report", "expected"), self.expected), (said("report", "found"), self.found_at)
-        width = 2 + max(len(word) for word, _ in rows)
-        found = "".join(f"\n    {word:{width}}{what}" for word, what in rows)
+        place = f" ({self.place})" if self.place else ""
+        rows = {
+            said("report", "expected"): self.expected,
+            said("report", "found"): self.found + place,
+        }
+        width = 2 + max(map(len, rows))
+        found = "".join(f"\n    {word:{width}}{what}" for word, what in rows.items())
         fix = "\n" + said("report", "fix", fix=self.fix)
         return self.rule + f"\n    {self.program}{found}" * (hints >= 2) + fix * (hints >= 3)
-
-    @property
-    def found_at(self) -> str:
-        """What was found, and the place where an error was raised."""
-        return self.found + (f" ({self.place})" if self.place else "")
 
 
 OURS = GradedClass(Value)
@@ -210,12 +199,6 @@ def _program(expression: str, aspect: str, point: Sequence[float], again: str = 
 
 
 @cache
-def expected_of(program: str) -> Observed:
-    """The right data and gradients of a program, computed with our own Value."""
-    return OURS.observed(program)
-
-
-@cache
 def methods_in(program: str) -> set[str]:
     """The methods of our Value that a program, or an expression of a and b, uses.
 
@@ -231,14 +214,12 @@ def methods_in(program: str) -> set[str]:
 
 
 # Of `micrograd start`:
-WIDEST = 100  # columns of a line
-LAST_TASK = {*[*OTHERS][:7], *OTHERS_BESIDE_NUMBERS}  # the eighth in my_engine.txt
 
 
 def skeleton(file: str) -> str:
     """The Python file of that name in which the tasks are to be done, as comments in a class."""
     text = (resources.files(__package__) / "my_engine.txt").read_text("utf-8")
-    return commented(text.replace("my_engine.py", file), "report", WIDEST)
+    return commented(text.replace("my_engine.py", file), "report", columns=100)
 
 
 def task_of(x: Check | Row) -> int:
@@ -248,5 +229,6 @@ def task_of(x: Check | Row) -> int:
     first = {"number and gradient of a new one": 1, "of a single node": 4}
     if x.aspect in first:
         return first[x.aspect]
-    groups = {5: (*CORE, "Value", "graph", "backward"), 6: ("a.tanh()",), 7: CORE_BESIDE_NUMBERS}
-    return next((i for i, group in [*groups.items(), (8, LAST_TASK)] if x.operation in group), 0)
+    groups = {5: (*CORE, "Value", "graph", "backward"), 6: ("a.tanh()",), 7: CORE_BESIDE_NUMBERS,
+              8: {*[*OTHERS][:7], *OTHERS_BESIDE_NUMBERS}}  # fmt: skip
+    return next((i for i, group in groups.items() if x.operation in group), 0)

@@ -1,8 +1,8 @@
 """The report on a class, as text, JSON and HTML.
 
 For each mistake, it shows the smallest program that fails, what was expected and what was found;
-in a notebook also as a drawing with the wrong numbers in red. `hints` limits how much the text
-gives away:
+a notebook also draws it, with the wrong numbers in red. `hints` limits how much the text gives
+away:
 
     0  the verdict
     1  what is wrong: the rules that are broken
@@ -72,23 +72,17 @@ class Report:
         """Which tasks of `micrograd start` are done, and the next one; '' if none is left."""
         if not (to_do := self._with("to do")):
             return ""
-        done, task = self._task - 1, min(map(task_of, to_do))
+        left = (task_of(x) for x in self.checks if x.status not in ("passed", "noted"))
+        done, task = min(filter(None, left)) - 1, min(map(task_of, to_do))
         then = "next.mistake" if self.mistakes else "next"
         then = _said(then, n=task, task=_said(f"task.{task}"))
         text = _said(f"done.{min(done, 3)}", n=done, next=then)
         its = [x for x in self.checks if task_of(x) == task and x.aspect in ("value", "gradient")]
-        left = {x.operation: x.found for x in its if x.status == "to do"}
+        missing = {x.operation: x.found for x in its if x.status == "to do"}
         if any(x.passed for x in its):
-            text += f"; {_said('missing', names=', '.join(left))}"
-        found = next((x for x in left.values() if x and not self.mistakes), "")
+            text += f"; {_said('missing', names=', '.join(missing))}"
+        found = next((x for x in missing.values() if x and not self.mistakes), "")
         return text + f"; {found}" * bool(found)
-
-    @property
-    def _task(self) -> int:
-        """The first task that is not done."""
-        done = "passed", "noted"
-        left = (task_of(x) for x in self.checks if x.status not in done)
-        return min(filter(None, left))
 
     def _with(self, status: str) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if check.status == status)
@@ -108,9 +102,7 @@ class Report:
         count = Counter(check.status for check in self.checks)
         told = STATUSES[:2] if self.progress else STATUSES
         known = ", ".join(f"{count[x]} {_said(f'status.{x}')}" for x in told if count[x])
-        last = max(map(task_of, self.checks), default=0)
-        task = [_said("task.of", n=self._task, all=last)] if self.progress else []
-        parts = [f"{self.name}: {'; '.join([*task, known])}"]
+        parts = [f"{self.name}: {known}"]
         if hints >= 2 and self.exit_code < 2 and not self.progress:
             parts.append(self._table())
         for i, (first, *others) in enumerate(self.mistakes[:EXPLAINED], 1):
@@ -132,18 +124,16 @@ class Report:
     @spoken
     def verdict(self) -> str:
         """The last line of the report, a summary."""
-        return f"{_said('verdict.is')} {self._verdict()}"
-
-    def _verdict(self) -> str:
         count = Counter(check.status for check in self.checks)
-        if self.exit_code == 2:
-            return _said("verdict.not")
-        if self.passed:
-            return _said("verdict.right", n=count["passed"])
-        key = ".ended" * bool(count["not run"]) if self.mistakes else ".begun"
         counts = {"n": len(self.mistakes), "failed": count["failed"], "ended": count["not run"]}
-        left = f" {self.progress}." * bool(self.progress)
-        return _said(f"verdict.mistakes{key}", **counts) + left
+        if self.exit_code == 2:
+            told = _said("verdict.not")
+        elif self.passed:
+            told = _said("verdict.right", n=count["passed"])
+        else:
+            key = ".ended" * bool(count["not run"]) if self.mistakes else ".begun"
+            told = _said(f"verdict.mistakes{key}", **counts)
+        return f"{_said('verdict.is')} {told}" + f" {self.progress}." * bool(self.progress)
 
     def _table(self) -> str:
         """The operations, listed by their worst outcome."""
@@ -157,23 +147,10 @@ class Report:
 
     @spoken
     def _repr_html_(self) -> str:
-        found = [(f"{i}. {first.rule}", first) for i, (first, *_) in enumerate(self.mistakes, 1)]
-        found += [(_said("note", note=note.rule), note) for note in self.notes]
-        return "\n".join([f"<p>{escape(self.verdict)}</p>", *(_section(*x) for x in found)])
-
-
-def _section(title: str, check: Check) -> str:
-    """A mistake or a note in HTML, with its drawing; the fix is behind a line to click."""
-    program, fix = check.program.replace("; ", "\n"), check.fix[:1].upper() + check.fix[1:]
-    figure = ""
-    with suppress(ImportError):  # without Graphviz, the rest is still of use
-        figure = _figure(check)
-    return (
-        f"<h2>{escape(title)}</h2><pre>{escape(program)}</pre>"
-        f"<dl><dt>{_said('expected')}</dt><dd>{escape(check.expected)}</dd>"
-        f"<dt>{_said('found')}</dt><dd>{escape(check.found_at)}</dd></dl>{figure}"
-        f"<details><summary>{_said('how')}</summary><p>{escape(fix)}.</p></details>"
-    )
+        shown = [f"<pre>{escape(self.text())}</pre>"]
+        with suppress(ImportError):  # without Graphviz, the text is still of use
+            shown += [_figure(first) for first, *_ in self.mistakes[:EXPLAINED]]
+        return "\n".join(shown)
 
 
 def _figure(check: Check) -> str:
