@@ -318,7 +318,7 @@ def _mistake_behind_error(error: RaisedError, row: Row, graded: GradedClass) -> 
     is_of_types = "unsupported operand" in text
     number_on_the_left = is_of_types and text.endswith(f"and '{name}'") and text.count(name) == 1
     value_on_the_left = row.expression and row.operation[:1].isalpha()
-    method = error.calls[-1][0] if error.calls else ""
+    method = error.calls[-1] if error.calls else ""
     is_in_method = method in methods_in(row.programs[0])
     is_composed = is_in_method and "data" not in _code(getattr(graded.kind, method, None))[1]
     texts = ((x, y.replace("{class}", name)) for x in ROWS for y in ROWS[x].get("sign", ()))
@@ -344,7 +344,7 @@ def _mistake_behind_error(error: RaisedError, row: Row, graded: GradedClass) -> 
 
 def _is_of_values(error: RaisedError, name: str) -> bool:
     """Whether a _backward computes with Values instead of their numbers."""
-    *callers, last = ["", *(function for function, _ in error.calls)]
+    *callers, last = ["", *error.calls]
     is_operand = "unsupported operand" in error.text and f"'{name}'" in error.text
     return last.startswith("__") if "_backward" in callers else last == "_backward" and is_operand
 

@@ -31,8 +31,8 @@ WALKS = re.compile(r"back|grad|prop", re.IGNORECASE)  # in the name of what comp
 LONGEST = 300  # characters of any text
 # What a class may raise. In a process of its own, that is all: Ctrl-C does not reach it.
 caught: list[type[BaseException]] = [Exception, SystemExit]
-HERE = str(Path(__file__).parent)
-LIBRARIES = {sysconfig.get_path(x) for x in ("stdlib", "platstdlib", "purelib", "platlib")}
+LIBRARIES = ("stdlib", "platstdlib", "purelib", "platlib")
+ELSEWHERE = str(Path(__file__).parent), "<frozen", *map(sysconfig.get_path, LIBRARIES)
 
 
 class Observed(NamedTuple):
@@ -53,7 +53,7 @@ class RaisedError(BrokenRule):
         kinds: the names of its class and the classes above it.
         text: the error in words.
         place: the method and line in the code of the class, '' if it was raised elsewhere.
-        calls: the name and line of each function of the class that was running, the last one last.
+        calls: the names of the functions of the class that were running, the last one last.
         on_purpose: whether an `assert` or a `raise` there made it.
     """
 
@@ -62,9 +62,8 @@ class RaisedError(BrokenRule):
         text = " ".join(f"{type(error).__name__}: {shown(error, LONGEST)}".split())
         self.text, self.place, line = printable(text.removesuffix(":")), "", ""
         frames = [(x.f_code, line) for x, line in traceback.walk_tb(error.__traceback__)]
-        others = HERE, "<frozen", *LIBRARIES
-        outside = [x for x in frames if not x[0].co_filename.startswith(others)]
-        self.calls = [(code.co_name, number) for code, number in outside]
+        outside = [x for x in frames if not x[0].co_filename.startswith(ELSEWHERE)]
+        self.calls = [code.co_name for code, _ in outside]
         for code, number in outside[-1:]:
             file = Path(code.co_filename).name
             self.place = printable(f"in {code.co_name}, line {number} of {file}")
@@ -101,8 +100,7 @@ class GradedClass:
     def __init__(self, kind: type) -> None:
         self.kind, self.title = kind, printable(str(kind.__name__))
         self.made: Callable[[Any], Any] = kind
-        self.added = list[str]()
-        self.walk, self.starts_with_none = "backward", False
+        self.added, self.walk, self.starts_with_none = list[str](), "backward", False
         with suppress(*caught):
             if "requires_grad" in inspect.signature(kind).parameters:
                 self.made = partial(kind, requires_grad=True)  # as PyTorch keeps gradients

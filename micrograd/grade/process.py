@@ -105,14 +105,13 @@ def grade_file(
     checks = list[Check]()
     with suppress(TypeError, ValueError):  # up to what the file wrote between them
         checks.extend(Check(**json.loads(line)) for line in lines)
-    planned = [LOADING, *(row.check("not run") for row in plan())]
-    rest = planned[len(checks) :]
+    rest = [LOADING, *(row.check("not run") for row in plan())][len(checks) :]
     if rest and (not checks or checks[0].passed):
         mistake = "time" if "seconds" in found else "crash"
         checks.append(replace(rest.pop(0), status="failed", mistake=mistake, found=found,
                               expected="a program that ends normally"))  # fmt: skip
     name = printable(os.fspath(path))
-    if checks and checks[0].passed and (place := checks[0].place):
+    if checks[0].passed and (place := checks[0].place):
         name += f" (of several, the class in {place})"
     return Report(name, (*checks, *rest), language)
 

@@ -158,8 +158,7 @@ def _figure(check: Check) -> str:
     found: dict[str, dict[str, str]] = {}
     for name, attribute, number in re.findall(r"\b(\w+)\.(data|grad) = (-?[\w.+-]+)", check.found):
         found.setdefault(name, {})[attribute] = number
-    picture = None if check.aspect == "deep chain" else drawing(check.program, found)
-    if picture is None:
+    if check.aspect == "deep chain" or not (picture := drawing(check.program, found)):
         return ""
     picture.graph_attr["label"] = ""  # no caption: the report is beside it
     svg = picture.pipe(encoding="utf-8")
