@@ -194,11 +194,10 @@ CONSTRUCTORS = [
 
 
 @pytest.mark.parametrize("edit", thinned(CONSTRUCTORS, 20), ids=str)
-def test_a_wrong_constructor_is_one_mistake_with_a_rule_in_every_format(edit):
+def test_a_wrong_constructor_is_one_mistake_with_a_rule(edit):
     report = grade(class_of(edited(edit)))
     assert [group[0].mistake for group in report.mistakes] == ["construct"]
     assert "A new Value keeps its number" in str(report)
-    assert "A new Value keeps its number" in report._repr_html_()
     assert all(x["rule"] for x in report.to_dict()["checks"] if x["status"] == "failed")
 
 
@@ -444,10 +443,6 @@ FOLDERS = {  # the files, and the path that is graded
         {"micrograd/__init__.py": "raise SystemExit('wrong')", "micrograd/engine.py": RIGHT},
         "micrograd/engine.py",
     ),
-    "a relative import": (
-        {"helpers.py": "from math import tanh\n",
-         "x.py": "from .helpers import tanh\n" + edited(("math.tanh(", "tanh("))}, "x.py",
-    ),
 }  # fmt: skip
 
 
@@ -509,13 +504,6 @@ def test_a_right_engine_is_not_accused(what, tmp_path):
 
 
 # ---- other names and missing methods
-
-
-def test_a_class_with_other_names_gets_the_lectures():
-    other = OTHER_NAMES.replace("Value", "Scalar").replace("1 - out.value**2", "1 - out.value")
-    exec(other, names := {})
-    check = lead(grade(names["Scalar"]))
-    assert (check.name, check.found[:9]) == ("a.tanh(): gradient", "a.grad = ")
 
 
 def test_a_missing_backward_is_one_finding_and_the_numbers_are_checked():
@@ -596,14 +584,6 @@ def test_a_mistake_in_a_notebook_is_told_with_its_cell(tmp_path):
     assert check.place == f"in tanh, line {line} of cell 3 of lecture.ipynb"
 
 
-@pytest.mark.slow
-def test_a_notebook_without_the_class_says_why(tmp_path):
-    check = lead(grade_file(saved(tmp_path, "class Tensor: pass"), SECONDS))
-    assert (check.mistake, check.found) == ("name", "no such class; classes there: Tensor")
-    check = lead(grade_file(saved(tmp_path, "class Value\n    pass"), SECONDS))
-    assert check.found == "SyntaxError: expected ':' (cell 2 of lecture.ipynb, line 1)"
-
-
 # ---- in a repository with a package micrograd of its own
 
 
@@ -624,16 +604,6 @@ def repository(request, tmp_path):
         exports = "from .engine import Value\n" * (request.param == "that exports it")
         files["micrograd/__init__.py"] = exports
     return written(tmp_path, files)
-
-
-@pytest.mark.slow
-def test_a_package_called_micrograd_is_graded(repository):
-    engine = repository / "micrograd" / "engine.py"
-    report = grade_file(engine, SECONDS)
-    assert report.exit_code == 0, report
-    engine.write_text(engine.read_text().replace(".grad +=", ".grad ="))
-    report = grade_file(engine, SECONDS)
-    assert (lead(report).mistake, report.exit_code) == ("accumulate", 1), report
 
 
 @pytest.mark.slow
@@ -668,22 +638,17 @@ def test_an_older_definition_is_not_graded_where_the_last_does_not_parse(tmp_pat
     report = grade_file(path, SECONDS)
     assert report.exit_code == 2
     assert lead(report).mistake == "syntax"
-    assert "cell 3 of lecture.ipynb" in lead(report).found
+    assert lead(report).found.startswith(
+        "SyntaxError: expected ':' (cell 3 of lecture.ipynb, line "
+    )
     path.write_text(notebook(broken, RIGHT))
     assert grade_file(path, SECONDS).exit_code == 0
 
 
-def test_the_class_is_as_before_after_it_was_graded():
-    class Scalar:
-        def __init__(self, value):
-            self.value, self.gradient = value, 0.0
-
-        def __add__(self, other):
-            return Scalar(self.value + other.value)
-
-        def backprop(self):
-            self.gradient = 1.0
-
-    before = dict(vars(Scalar))
-    assert grade(Scalar).mistakes
-    assert dict(vars(Scalar)) == before
+def test_a_class_with_other_names_gets_the_lectures_while_it_is_graded():
+    other = OTHER_NAMES.replace("Value", "Scalar").replace("1 - out.value**2", "1 - out.value")
+    exec(other, names := {})
+    before = dict(vars(names["Scalar"]))
+    check = lead(grade(names["Scalar"]))
+    assert (check.name, check.found[:9]) == ("a.tanh(): gradient", "a.grad = ")
+    assert dict(vars(names["Scalar"])) == before
