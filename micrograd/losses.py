@@ -27,7 +27,6 @@ from functools import reduce
 from typing import Any
 
 from micrograd.core.examples import fix_of
-from micrograd.core.hints import hinted
 from micrograd.core.node import as_constant, as_value, innermost
 from micrograd.core.origin import note
 from micrograd.core.shapes import Numbers, flat, plain, shape_of
@@ -198,6 +197,3 @@ def _mean(operation: str, losses: list[Value], prediction: Any, target: Any) -> 
 
 def _is_known(target: object) -> bool:  # a traced number has no value yet, so it cannot be checked
     return isinstance(target, (numbers.Real, str))
-
-
-globals()["__getattr__"] = hinted(__name__)  # not `def`: type checkers would accept any name

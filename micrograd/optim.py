@@ -29,7 +29,6 @@ from operator import attrgetter
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 from micrograd.core.arithmetic import Number, as_number
-from micrograd.core.hints import hinted
 
 __all__ = ["SGD", "Adam", "AdamW", "Optimizer", "clip_grad_norm", "cosine", "linear"]
 
@@ -426,6 +425,3 @@ def _pairs(given: Iterable[Any]) -> Iterator[tuple[str, Any]]:
             yield from ((name and f"{name}[{i}]", v) for i, v in enumerate(p.ravel().tolist()))
         else:
             yield name, p
-
-
-globals()["__getattr__"] = hinted(__name__)  # not `def`: type checkers would accept any name
