@@ -1,130 +1,23 @@
-"""The command line, `python -m micrograd`.
-
-Write expressions as in Python, with the operators and functions of Value. They are parsed, never
-executed as Python, and may contain only arithmetic.
-"""
+"""The command line, `micrograd` or `python -m micrograd`."""
 
 from __future__ import annotations
 
 import argparse
-import ast
 import inspect
 import io
 import os
-import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import resources
-from operator import add, mul, sub, truediv
 from pathlib import Path
 from typing import Any
 
 from micrograd.core.files import ending_of, write_whole
-from micrograd.core.node import as_value, operations
-from micrograd.engine import Value
 from micrograd.texts import FOLDER, faults, speaking
 
-FUNCTIONS: dict[str, Any] = {"abs": Value.__abs__}
-FUNCTIONS |= {x: f for x, f in vars(Value).items() if f in operations.values() and x[0] != "_"}
-OPERATORS: Any = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Div: truediv, ast.Pow: pow}
-ENDINGS = "a file name that ends in .svg, .png, .pdf, .html (a page of steps) or .mmd (Mermaid)"
-
-# ---- 1. Expressions
-
-
-def evaluated(text: str) -> tuple[Value, dict[str, Value]]:
-    """The result of an expression as a Value, and all named Values.
-
-    Assignments name inputs and intermediate nodes. Functions are written `tanh(x)` or `x.tanh()`.
-    Anything but arithmetic is a ValueError.
-
-    >>> o, names = evaluated("x = 3; n = 2 * x; n.relu()")
-    >>> o.data, list(names)
-    (6.0, ['x', 'n'])
-    """
-    try:
-        statements = ast.parse(text.strip()).body
-    except SyntaxError as error:
-        fix = "write a product as 2*x, and the number of a name as x=2, without spaces"
-        raise ValueError(f"{error.msg} in {(error.text or '').strip()!r}: {fix}") from None
-    names: dict[str, Value] = {}
-    for statement in statements or [None]:
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name not in names:
-                result = names[name] = as_value(_result(value, names))
-            case ast.Expr(value=value) if statement is statements[-1]:
-                result = as_value(_result(value, names))
-            case _:
-                expected = "expected 'new_name = expression', or at the end an expression"
-                raise ValueError(f"{expected}, got {ast.unparse(statement) if statement else ''!r}")
-    return result, names
-
-
-def _result(node: ast.expr, names: Mapping[str, Value]) -> Any:
-    # A number that an operator meets stays a number, so that drawings show it as a constant.
-    match node:
-        case ast.Constant(value=int() | float() as number):
-            return number
-        case ast.Name(id=name) if name in names:
-            return names[name]
-        case ast.Name(id=name):
-            raise ValueError(f"{name} has no value: add {name}=1.0 after the expression")
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_result(operand, names)
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
-            a, b = _result(left, names), _result(right, names)
-            return OPERATORS[type(op)](a if isinstance(b, Value) else as_value(a), b)
-        case (
-            ast.Call(func=ast.Attribute(attr=name, value=first), args=more, keywords=[])
-            | ast.Call(func=ast.Name(id=name), args=[first, *more], keywords=[])
-        ) if name in FUNCTIONS and len(more) == FUNCTIONS[name].__code__.co_argcount - 1:
-            others = [_result(other, names) for other in more]
-            return FUNCTIONS[name](as_value(_result(first, names)), *others)
-    known = f"names, numbers, parentheses, + - * / ** and {', '.join(FUNCTIONS)}"
-    raise ValueError(f"{ast.unparse(node)!r} is not known here: use {known}")
-
-
-# ---- 2. The commands; each returns an exit code
-
-
-def draw(options: argparse.Namespace) -> int:
-    """Draws the graph of an expression: a picture, a page of steps, or Mermaid text.
-
-    Examples:
-      python -m micrograd draw "(x1*w1 + x2*w2).tanh()" x1=2 w1=-3 x2=0 w2=1 -o neuron.svg
-      python -m micrograd draw "n = x*w; n.tanh()" x=1 w=2 --edges derivatives -o neuron.png
-      python -m micrograd draw "p = a*a; q = p + a; p*q + q" a=3 -o diamond.html
-    """
-    # Imported here, because the other commands do not need Graphviz.
-    from micrograd.draw import draw_dot, mermaid
-    from micrograd.draw.render import PICTURES
-    from micrograd.pages.explain import explain
-
-    kinds = *PICTURES[:3], "html", "mmd", *PICTURES[3:], "gv", "dot"
-    kind = "svg" if options.out == "-" else ending_of(options.out, kinds)
-    if options.edges and kind in ("html", "mmd"):
-        raise ValueError(f"--edges works only for pictures, not for .{kind} files: leave it out")
-    if options.expression == "-":
-        options.expression = sys.stdin.read()
-    # An argument such as x=2 is an assignment, too.
-    result, names = evaluated("\n".join([*options.numbers, options.expression.strip()]))
-    result.backward()
-    asked = ("level", "edges", "rankdir")
-    looks: dict[str, Any] = {x: getattr(options, x) for x in asked if getattr(options, x)}
-    if kind == "html":
-        content = explain(result, names=names, title=options.expression, **looks).html.encode()
-    elif kind == "mmd":
-        content = mermaid(result, names=names, **looks).encode()
-    else:
-        content = draw_dot(result, format=kind, names=names, **looks).pipe()
-    if options.out == "-":
-        sys.stdout.buffer.write(content)
-    else:
-        write_whole(options.out, content)
-        print(options.out)
-    return 0
+# ---- 1. The commands; each returns an exit code
 
 
 def grade(options: argparse.Namespace) -> int:
@@ -324,20 +217,23 @@ def texts(options: argparse.Namespace) -> int:
     return int(bool(found))
 
 
-# ---- 3. The command line
+# ---- 2. The command line
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs a command and returns its exit code: 1 if a check fails, 2 for other errors, else 0.
 
-    >>> main(["draw", "x * y"]), main(["draw", "x", "x=1", "-o", "x"]), main(["grade", "no.py"])
-    (2, 2, 2)
+    >>> main(["play", "-o", "page.svg"]), main(["grade", "no.py"])
+    (2, 2)
     """
     if isinstance(sys.stdout, io.TextIOWrapper):  # on Windows, a pipe may lack letters of a name
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         try:
-            return _run(list(sys.argv[1:] if arguments is None else arguments) or ["--help"])
+            given = list(sys.argv[1:] if arguments is None else arguments)
+            options = _parser().parse_args(given or ["--help"])
+            with speaking(options.language):
+                return int(options.command(options))
         finally:
             sys.stdout.flush()  # when Python ends, an error here would be shown in full
     except KeyboardInterrupt:
@@ -350,19 +246,9 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
 
 
-def _run(given: list[str]) -> int:
-    # argparse would take an expression like -x*2 for an option, unless a space comes first.
-    if len(given) > 1 and re.match(r"-(?!h$|o$|-|$)", given[1]):
-        given[1] = f" {given[1]}"
-    options = _parser().parse_args(given)
-    with speaking(options.language):
-        return int(options.command(options))
-
-
 def _parser() -> argparse.ArgumentParser:
     looks: dict[str, Any] = {"formatter_class": argparse.RawDescriptionHelpFormatter}
-    about = (__doc__ or "").split("\n\n")[1:2]
-    parser = argparse.ArgumentParser("python -m micrograd", description="".join(about), **looks)
+    parser = argparse.ArgumentParser("python -m micrograd", description=__doc__, **looks)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def command(function: Callable[..., int], **texts: Any) -> Callable[..., Any]:
@@ -373,13 +259,7 @@ def _parser() -> argparse.ArgumentParser:
         added.add_argument("--language", metavar="NAME", help="language of the texts, such as de")
         return added.add_argument
 
-    drawn, played = command(draw), command(play)
-    drawn("expression", help="such as '(x * w + b).tanh()'; - reads it from stdin")
-    drawn("numbers", nargs="*", metavar="NAME=NUMBER", help="values of the names in it")
-    drawn("-o", "--out", default="graph.svg", help=f"{ENDINGS}; - writes SVG to stdout")
-    drawn("--level", choices=["op", "neuron", "layer"], help="draw a box for each of these")
-    drawn("--edges", help="what to write beside the arrows, for example derivatives")
-    drawn("--rankdir", choices=["LR", "TB"], help="direction of the graph")
+    played = command(play)
     played("--title", help="title of the page")
     sheet = command(exercise)
     levels = "1 sums and products; 2 a number is used twice; 3 quotients, squares and ReLUs, too; "

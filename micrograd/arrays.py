@@ -64,14 +64,14 @@ Floats = NDArray[np.float64]
 
 
 def _in_place(sign: str, operation: Any) -> Any:
-    return lambda array, other: _overwrite(array, operation(array, other), f"A {sign}= ...", sign)
+    return lambda array, other: _overwrite(array, operation(array, other), f"A {sign}= ...")
 
 
-def _overwrite(array: ValueArray, results: Any, what: str, sign: str = "") -> ValueArray:
+def _overwrite(array: ValueArray, results: Any, what: str) -> ValueArray:
     if is_paused():
         array.data = results
     elif any(isinstance(v, Value) and v.is_leaf and not v.is_constant for v in array.flat):
-        fix = f"write A.data {sign}= ..., or do it inside no_grad()"
+        fix = "write A.data -= ..., or do it inside no_grad()"
         raise RuntimeError(f"{what} would replace the leaves of A with results: {fix}")
     else:
         array[...] = results
@@ -176,7 +176,7 @@ class ValueArray(np.ndarray[Any, Any]):
         old, is_own = self.view(np.ndarray)[key], isinstance(memory, Memory)
         new = np.empty(np.shape(old), dtype=object)
         new[...] = _plain(given)
-        super().__setitem__(key, _ENTRY(old, _CHECKED(new), is_own))
+        super().__setitem__(key, _ENTRY(old, new, is_own))
 
     def fill(self, value: Any) -> None:
         """Assigns one number to all elements."""
@@ -306,9 +306,6 @@ def apply_ufunc(ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         return instead(*operands, **options)
     if ufunc in (np.equal, np.not_equal):  # between single Values, == compares nodes
         operands = [*map(_INNERMOST, operands)]
-    if (ufunc, method) in _LARGEST and options.get("where", True) is True:
-        larger = _INSTEAD_OF[ufunc.__name__]
-        operands = [_halved(larger, operands[0], options.get("axis", 0))]
     name = ufunc.__name__.removesuffix(" (vectorized)") + f".{method}" * (method != "__call__")
     return _remembering(_with_class(instead(*operands, **options)), name, inputs)
 
@@ -371,23 +368,17 @@ def _number(x: Any) -> Any:
     return data_of(x) if isinstance(x, (Value, ValueArray)) else x
 
 
-def _checked(x: Any) -> Any:
-    if (number := as_number(x)) is NotImplemented:
-        raise TypeError(f"an array of Values expects Values or numbers, got {x!r:.40}: use float()")
-    return number
-
-
-def _entry(old: Any, new: Any, is_own: bool) -> Any:
-    # What is at a place where `old` was: the same leaf with a new number, or else `new`.
-    if not isinstance(old, Value):
-        return new
-    has_no_graph = isinstance(new, Value) and new._chain_rule is unrecorded
-    if isinstance(new, Value) and not (has_no_graph and is_own):
-        return new
-    if is_own and old.is_leaf and not old.is_constant:
-        old.data = new.data if has_no_graph else new
+def _entry(old: Any, given: Any, is_own: bool) -> Any:
+    # What is at a place where `old` was: the same leaf with a new number, or else what is given.
+    if (new := as_number(given)) is NotImplemented:
+        expected = "an array of Values expects Values or numbers"
+        raise TypeError(f"{expected}, got {given!r:.40}: use float()")
+    is_value, was_value = isinstance(new, Value), isinstance(old, Value)
+    is_number = not is_value or new._chain_rule is unrecorded
+    if is_own and is_number and was_value and old.is_leaf and not old.is_constant:
+        old.data = new.data if is_value else new
         return old
-    return new if has_no_graph else as_constant(new)
+    return new if is_value or not was_value else as_constant(new)
 
 
 def _constant(x: Any) -> Any:
@@ -421,16 +412,7 @@ def _maximum(a: SupportsFloat, b: SupportsFloat) -> Any:
     return as_value(a).maximum(b)
 
 
-def _halved(larger: Any, x: Any, axis: Any) -> Any:
-    # The larger ones of two halves, again and again: a graph of depth log n instead of n.
-    axis = 0 if axis is None and x.ndim == 1 else axis
-    while isinstance(axis, int) and (half := x.shape[axis] // 2) > 1:
-        left, right, rest = np.split(x, [half, 2 * half], axis)
-        x = np.concatenate([larger(left, right), rest], axis)
-    return x
-
-
-_CHECKED, _ENTRY = np.frompyfunc(_checked, 1, 1), np.frompyfunc(_entry, 3, 1)
+_ENTRY = np.frompyfunc(_entry, 3, 1)
 _COPY = np.frompyfunc(lambda v: v if getattr(v, "_prev", ()) else copy.copy(v), 1, 1)
 _CONSTANT = np.frompyfunc(_constant, 1, 1)
 _SHIFT = np.frompyfunc(lambda v: as_constant(v.detach().data), 1, 1)
@@ -443,7 +425,6 @@ _ASKING = {  # functions about the numbers
     *(np.logical_and, np.logical_or, np.logical_xor, np.logical_not),
     *(np.isnan, np.isinf, np.isfinite, np.isclose, np.allclose, np.array_equal, np.isin),
 }
-_LARGEST = {(np.maximum, "reduce"), (np.minimum, "reduce")}
 _WRITING = {np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis}
 # NumPy's own functions return one of the two elements: in a tie the first, even a plain number; and
 # they ask each element for a method that plain numbers do not have.

@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager, nullcontext
 from numbers import Real
 from operator import attrgetter
 from typing import Any, ClassVar, Protocol, TypeAlias
@@ -88,13 +88,12 @@ class Optimizer:
 
     def step(self) -> None:
         """Updates every parameter once, or none if a gradient is invalid."""
-        with self._parameters.held():
-            self._parameters.find_row()
+        with self._parameters.held() as entries:
             self._parameters.check_gradients()
             self.steps += 1
             lr, *others = self.at_step(self.steps)
-            with self._parameters.quietly():
-                for i, p in self._parameters.entries():
+            for i, p in entries:
+                if getattr(p, "requires_grad", True):
                     number, g = self.decayed(p.data, p.grad, lr, self.weight_decay)
                     state = self._parameters.state_of(i)
                     p.data, new = self.rule(number, g, state, lr, *others)
@@ -103,9 +102,8 @@ class Optimizer:
 
     def zero_grad(self) -> None:
         """Resets all gradients to 0; otherwise the next backward pass would add to them."""
-        with self._parameters.held():
-            self._parameters.find_row()
-            for p in self.parameters if (row := self._parameters.row) is None else [row]:
+        with self._parameters.held() as entries:
+            for _, p in entries:
                 p.grad = 0
 
     def at_step(self, step: Number) -> tuple[Number, ...]:
@@ -349,10 +347,23 @@ class Parameters:
         self._at_once = at_once
         self._states: dict[str, Any] = {}
 
-    def held(self) -> AbstractContextManager[object]:
-        """A block in which no parameter moves to another storage."""
+    @contextmanager
+    def held(self) -> Iterator[list[tuple[Any, Any]]]:
+        """A block in which no parameter moves to another storage.
+
+        It gets pairs (index into `state(name)`, parameter), or one pair (all indices, row). In it,
+        arithmetic on the row overflows without a warning, as with floats.
+        """
         stored = self.row or next((p for p in self.all if hasattr(p, "row_of")), None)
-        return stored.lock if stored else nullcontext()
+        with stored.lock if stored else nullcontext():
+            self.find_row()
+            if self.row is None:
+                yield [*enumerate(self.all)]
+            else:
+                import numpy as np
+
+                with np.errstate(over="ignore", invalid="ignore"):
+                    yield [(slice(None), self.row)]
 
     def find_row(self) -> None:
         """Sets `row`, and makes its numbers contiguous in the storage."""
@@ -364,12 +375,6 @@ class Parameters:
             lists, self.row = self._lists(), row
             self._states = {name: self._arranged(numbers) for name, numbers in lists.items()}
 
-    def entries(self) -> Iterable[tuple[Any, Any]]:
-        """Pairs (index into `state(name)`, parameter), if not frozen; or one (all indices, row)."""
-        if self.row is not None:
-            return [(slice(None), self.row)]
-        return ((i, p) for i, p in enumerate(self.all) if getattr(p, "requires_grad", True))
-
     def state(self, name: str) -> Any:
         """Numbers kept from one step to the next, one for each parameter, initially 0.0."""
         if name not in self._states:
@@ -379,14 +384,6 @@ class Parameters:
     def state_of(self, i: Any) -> dict[str, Number]:
         """What is kept of one parameter, or of the row, by name; each is at first 0.0."""
         return defaultdict(float, {name: numbers[i] for name, numbers in self._states.items()})
-
-    def quietly(self) -> AbstractContextManager[object]:
-        """A context in which arithmetic on the row overflows without a warning, as with floats."""
-        if self.row is None:
-            return nullcontext()
-        import numpy as np
-
-        return np.errstate(over="ignore", invalid="ignore")
 
     def check_gradients(self) -> None:
         """Raises a ValueError if a gradient is not a finite number."""

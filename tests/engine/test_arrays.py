@@ -273,7 +273,7 @@ def test_an_update_in_place_of_leaves_is_refused_and_sets_the_numbers_inside_no_
     b = values([1.0, 2.0])
     leaves = list(b)
     for update in (b.__iadd__, b.__isub__, b.__imul__, b.__itruediv__, b.__ipow__):
-        with pytest.raises(RuntimeError, match=r"write A\.data [-+*/]+= "):
+        with pytest.raises(RuntimeError, match=r"write A\.data -= "):
             update(2.0)
     with no_grad():
         b -= np.array([0.5, 1.0])
