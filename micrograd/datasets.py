@@ -186,57 +186,48 @@ def drawn_digits(n: int = 200, noise: float = 0.15, seed: int = 0) -> Points:
 
 
 def digits() -> Arrays:
-    """The 1,797 handwritten digits of 8 x 8 pixels, from 0 to 1, that come with scikit-learn."""
-    try:
-        from sklearn.datasets import load_digits
-    except ImportError:
-        raise ImportError("the digits come with scikit-learn: pip install scikit-learn") from None
+    """The 1,797 handwritten digits of 8 x 8 pixels, from 0 to 1, that scikit-learn has."""
+    from sklearn.datasets import load_digits
+
     X, y = load_digits(return_X_y=True)
     return X / 16, y
 
 
-def mnist(path: FilePath) -> tuple[Arrays, Arrays]:
+def mnist(folder: FilePath) -> tuple[Arrays, Arrays]:
     """The MNIST digits of 28 x 28 pixels: `(X, y)` for training and `(X, y)` for testing.
 
-    `path` is a folder with the four files train-images-idx3-ubyte, ..., t10k-labels-idx1-ubyte
-    (which may end in .gz), or an .npz file with x_train, y_train, x_test and y_test. Images become
-    arrays of shape (n, 784), pixels from 0 to 1.
+    `folder` has the four files train-images-idx3-ubyte, ..., t10k-labels-idx1-ubyte, which may end
+    in .gz. Images become arrays of shape (n, 784), pixels from 0 to 1.
 
     Source: LeCun, Cortes, Burges, "The MNIST database of handwritten digits".
     """
     import numpy as np
 
-    def of_folder(pattern: str) -> Any:
+    def array(pattern: str) -> Any:
         # A header of two zeros, the type (8: bytes), the number of axes, and their lengths.
-        file = next(Path(path).glob(f"{pattern}*"), None)
+        file = next(Path(folder).glob(f"{pattern}*"), None)
         if file is None:
-            raise FileNotFoundError(f"there is no {pattern.replace('?', '-')} in {path}")
+            raise FileNotFoundError(f"there is no {pattern.replace('?', '-')} in {folder}")
         content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
         shape = np.frombuffer(content, ">i4", count=content[3], offset=4)
         return np.frombuffer(content, np.uint8, offset=4 + 4 * len(shape)).reshape(shape)
 
-    if Path(path).is_dir():
-        kinds = ("images?idx3", "labels?idx1")
-        parts = [[of_folder(f"{name}-{k}-ubyte") for k in kinds] for name in ("train", "t10k")]
-    else:
-        with np.load(path) as archive:
-            parts = [[archive[f"{x}_{part}"] for x in "xy"] for part in ("train", "test")]
-    training, test = ((X.reshape(len(X), -1) / 255.0, y.astype(int)) for X, y in parts)
-    return training, test
+    def part(name: str) -> Arrays:
+        X, y = array(f"{name}-images?idx3-ubyte"), array(f"{name}-labels?idx1-ubyte")
+        return X.reshape(len(X), -1) / 255.0, y.astype(int)
+
+    return part("train"), part("t10k")
 
 
 # ---- 4. Files
 
 
-def read_csv(path: FilePath, target: str | None = None) -> tuple[Rows, list[Any], list[str]]:
+def read_csv(path: FilePath) -> tuple[Rows, list[int], list[str]]:
     r"""Points, class indices and class names from a file with one row x1,x2,...,label per point.
 
     The first row may be a header, in which no x is a number. If all labels are numbers, classes are
     in numerical order (1, 1.0 and 01 are the same class), otherwise in alphabetical order. A row
     that does not fit is named in a ValueError.
-
-    With `target`, the labels are in the column of that name. If all of them are numbers, they are
-    returned as they are, for regression or as class indices, with [] as the names.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -249,26 +240,20 @@ def read_csv(path: FilePath, target: str | None = None) -> tuple[Rows, list[Any]
         reader = csv.reader(file, skipinitialspace=True)
         rows = [(reader.line_num, [*map(str.strip, row)]) for row in reader if "".join(row).strip()]
     columns = rows[0][1] if rows else []
-    if target is not None and target not in columns:
-        raise ValueError(f"{path}: expected a column {target!r} in the header, got {columns}")
-    place = len(columns) - 1 if target is None else columns.index(target)
-    features = [i for i in range(len(columns)) if i != place]
-    if target is not None or all(_number(columns[i]) is math.nan for i in features):
+    if all(_number(x) is math.nan for x in columns[:-1]):
         rows = rows[1:]
     else:
-        columns = [*(f"x{i + 1}" for i in features), "label"]
+        columns = [*(f"x{i}" for i in range(1, len(columns))), "label"]
     X, labels = [], []
     for line, row in rows:
-        x = [_number(row[i]) for i in features] if len(row) == len(columns) else []
-        if not x or not all(map(math.isfinite, x)) or not row[place]:
+        x = [*map(_number, row[:-1])]
+        if len(row) != len(columns) or not x or not all(map(math.isfinite, x)) or not row[-1]:
             found = f"expected {','.join(columns)}, got {','.join(row)!r}"
-            raise ValueError(f"{path}, line {line}: {found}; only {columns[place]} may be text")
+            raise ValueError(f"{path}, line {line}: {found}; only {columns[-1]} may be text")
         X.append(x)
-        labels.append(row[place])
+        labels.append(row[-1])
     numbers = [_number(label) for label in labels]
     keys: list[Any] = numbers if all(map(math.isfinite, numbers)) else labels
-    if target is not None and labels and keys is numbers:
-        return X, [int(t) for t in keys] if all(t.is_integer() for t in keys) else keys, []
     classes = sorted(set(keys))
     if len(classes) < 2:
         raise ValueError(f"{path}: expected at least two classes, got {classes}")
