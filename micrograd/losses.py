@@ -35,14 +35,6 @@ from micrograd.operations import take
 
 SMALLEST = math.exp(-100)  # in a logarithm
 
-__all__ = [
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "cross_entropy",
-    "hinge",
-    "squared_error",
-]
-
 
 def squared_error(prediction: Numbers, target: Numbers) -> Value:
     """The squared difference, for regression.
@@ -129,7 +121,7 @@ def cross_entropy(logits: Numbers, label: Numbers) -> Value:
     """
     losses = []
     for row, k in _rows(logits, label):
-        zs = _values(row)
+        zs = [*map(as_value, row)]
         m = _shift(reduce(Value.maximum, zs))
         shifted = [z - m for z in zs]
         total: Any = sum(z.exp() for z in shifted)
@@ -138,10 +130,7 @@ def cross_entropy(logits: Numbers, label: Numbers) -> Value:
         except (IndexError, TypeError) as error:
             fix = fix_of(k, "pass the index of the true class", classes=len(zs))
             if len(zs) == 1:
-                fix = (
-                    "give the model an output for each class, or use "
-                    "binary_cross_entropy_with_logits"
-                )
+                fix = "for a single output, use binary_cross_entropy_with_logits"
             expected = f"the label of one of {len(zs)} classes, an int from 0 to {len(zs) - 1}"
             raise type(error)(f"cross_entropy expects {expected}, got {k!r}: {fix}") from None
     return _mean("cross entropy", losses, logits, label)
@@ -163,7 +152,7 @@ def _pairs(loss: str, predictions: Numbers, targets: Numbers) -> Iterable[tuple[
     if shape not in (expected, (*expected, 1)) and expected != (*shape, 1):
         what = "predictions and targets of the same shape"
         raise ValueError(f"{loss} expects {what}, got {shape} and {expected}")
-    return zip(_values(flat(predictions)), flat(targets), strict=True)
+    return zip(map(as_value, flat(predictions)), flat(targets), strict=True)
 
 
 def _rows(logits: Numbers, labels: Numbers) -> Iterable[tuple[Iterable[Numbers], Any]]:
@@ -181,14 +170,10 @@ def _rows(logits: Numbers, labels: Numbers) -> Iterable[tuple[Iterable[Numbers],
     return zip(rows, flat(labels), strict=True)
 
 
-def _values(xs: Iterable[Any]) -> list[Value]:
-    return [as_value(x) for x in xs]
-
-
 def _mean(operation: str, losses: list[Value], prediction: Any, target: Any) -> Value:
     if not losses:
         raise ValueError("expected a loss of at least one example, got an empty batch")
-    total = reduce(Value.__add__, losses)
+    total: Any = sum(losses)
     mean = total / len(losses) if len(losses) > 1 else total
     if hasattr(prediction, "ndim"):
         note(mean, "array", (operation, (prediction, target)))

@@ -147,21 +147,15 @@ def start_weights(neurons: Sequence[Neuron], init: str) -> None:
 
     Source: He et al., "Delving Deep into Rectifiers" (2015), section 2.2; Glorot and Bengio,
     "Understanding the difficulty of training deep feedforward neural networks" (2010), eq. 16.
-
-    >>> from statistics import pstdev
-    >>> round(pstdev(w.data for neuron in Layer(200, 50, "he").neurons for w in neuron.w), 2)
-    0.1
     """
     if init not in ("uniform", "he", "xavier"):
         raise ValueError(f"init {init!r} is not one of uniform, he, xavier")
-    if init == "uniform":
-        return
-    for neuron in neurons:
+    for neuron in neurons if init != "uniform" else ():
         n_in, n_out = len(neuron.w), len(neurons)
-        spread = (2 / n_in) ** 0.5
-        bound = (6 / (n_in + n_out)) ** 0.5  # of a uniform distribution with this variance
+        bound = (6 / (n_in + n_out)) ** 0.5  # of a uniform distribution with Xavier's variance
         for w in neuron.w:
-            w.data = random.uniform(-bound, bound) if init == "xavier" else random.gauss(0, spread)
+            is_he = init == "he"
+            w.data = random.gauss(0, (2 / n_in) ** 0.5) if is_he else random.uniform(-bound, bound)
 
 
 # ---- parameters, and modules whose outputs are arrays
@@ -198,6 +192,7 @@ class ArrayModule(PerExample[Any]):
     """A PerExample that returns an array: `relu()`, `data` and `grad` work without a batch, too."""
 
     gives_array = True
+    name = ""  # of the operation in drawings; by default, that of the class
 
     def __call__(self, x: Numbers, *more: object) -> ValueArray:
         """An array of the outputs, which remembers the inputs and parameters, for drawings."""
@@ -210,11 +205,8 @@ class ArrayModule(PerExample[Any]):
         out: ValueArray = super().__call__(inputs, *more)
         if any(v._prev for v in out.flat):  # not under no_grad()
             arrays = (array for array in vars(self).values() if isinstance(array, ValueArray))
-            note(out, "array", (self._operation(), (inputs, *arrays)))
+            note(out, "array", (self.name or type(self).__name__.lower(), (inputs, *arrays)))
         return out
-
-    def _operation(self) -> str:
-        return type(self).__name__.lower()
 
 
 class Linear(ArrayModule):
@@ -270,9 +262,6 @@ class Activation(ArrayModule):
         if self.name == "linear":  # the inputs are the outputs; other modules computed them
             return x
         return [ACTIVATIONS[self.name](xi) for xi in x]
-
-    def _operation(self) -> str:
-        return self.name
 
     def __repr__(self) -> str:
         kind = type(self)
