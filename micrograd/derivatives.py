@@ -17,8 +17,6 @@ is a constant there (`raised` in `core/node.py`). If f uses no Values but its ar
 are plain numbers, and so they are inside `no_grad()`. Otherwise they are Values, and belong to the
 graph of all Values that f read: a loss may contain a derivative.
 
-    >>> gradient(lambda x, y: 3 * x**2 + x * y + 5 * y**2, [2.0, 3.0])
-    [15.0, 32.0]
     >>> w = Value(3.0)
     >>> slope = derivative(lambda x: w * x**2, 2.0)
     >>> slope.backward()
@@ -227,13 +225,12 @@ def vjp(output: Numbers, upstream: Numbers = 1) -> Derivatives:
 
 
 def jacobian(
-    outputs: Numbers | Callable[..., Numbers], inputs: Iterable[Number], mode: str = "reverse"
+    outputs: Numbers | Callable[..., Numbers], inputs: Iterable[Number]
 ) -> list[list[Number]]:
     """The derivatives of all outputs (rows) with respect to all inputs (columns).
 
     `outputs` are Values, or a function that returns them; `inputs` are any nodes of the same graph,
-    or the numbers at which the function is called. The mode 'reverse' walks the graph once for each
-    output, 'forward' once for each input.
+    or the numbers at which the function is called. It takes one walk for each output.
 
     >>> jacobian(lambda x, y: [x * y, x + y], [2.0, 3.0])
     [[3.0, 2.0], [1.0, 1.0]]
@@ -249,14 +246,8 @@ def jacobian(
     are_nodes = all(isinstance(v, Value) for v in nodes)
     _expect(are_nodes, "jacobian", "nodes of the graph as inputs", inputs, "or pass a function")
     tape = _Tape(*results)
-    if mode == "reverse":
-        adjoints = [tape.adjoints({output: 1}) for output in results]
-        rows = [[adjoint[v] for v in nodes] for adjoint in adjoints]
-    elif mode == "forward":
-        columns = [tape.tangents({v: 1}) for v in nodes]
-        rows = [[column[v] for column in columns] for v in results]
-    else:
-        raise ValueError(f"jacobian expects mode 'reverse' or 'forward', got {mode!r}")
+    adjoints = [tape.adjoints({output: 1}) for output in results]
+    rows = [[adjoint[v] for v in nodes] for adjoint in adjoints]
     return _of_one_kind(rows, nodes, results, known)
 
 
@@ -477,10 +468,9 @@ def recompute(root: Value) -> Value:
     Value(data=25.0, grad=0)
     """
     order = topological_order(root)
-    if is_paused() or any(node._chain_rule is unrecorded for node in order):
-        fix = "build the graph, and call recompute, outside no_grad(); use detach() for constants"
-        raise RuntimeError(f"recompute needs closures, and no_grad() keeps none: {fix}")
     nodes = [node for node in order if node._prev]
+    if is_paused() or any(node._chain_rule is unrecorded for node in order):
+        raise RuntimeError("recompute needs closures, and no_grad() keeps none: use detach()")
     if own := [node._op for node in nodes if is_own_operation(node)]:
         reason = f"recompute cannot run {own[0]!r} again, which is not an operation of Value"
         raise TypeError(f"{reason}: rebuild the graph in each step")
@@ -518,37 +508,30 @@ def again(op: str, operands: Sequence[Value]) -> Value:
 
 @dataclass(frozen=True)
 class PathSum:
-    """d output / d leaf as a sum over paths; `str()` gives text, and notebooks show the formula.
-
-    `paths` and `factors` are empty if there are too many paths to list.
-    """
+    """d output / d leaf as a sum over paths; `str()` gives text, and notebooks show the formula."""
 
     output: str
     leaf: str
     count: int  # of all paths from the leaf to the output
     total: Number  # the derivative
-    paths: tuple[tuple[str, ...], ...]  # for each path, the names of its nodes from leaf to output
-    factors: tuple[tuple[Number, ...], ...]  # for each path, the local derivatives along it
+    paths: Sequence[Sequence[str]]  # for each, the nodes from leaf to output; empty if too many
+    factors: Sequence[Sequence[Number]]  # for each path, the local derivatives along it
 
     def __str__(self) -> str:
-        head = f"d {self.output} / d {self.leaf} = {_number(self.total)}"
-        if self.count > len(self.paths):
-            return f"{head}, the sum over {self.count:,} paths, too many to list"
-        lines = [f"{head}, the sum over {self.count} path{'s' * (self.count != 1)}"]
+        paths = f"{self.count:,} path{'s' * (self.count != 1)}"
+        lines = [f"d {self.output} / d {self.leaf} = {_number(self.total)}, the sum over {paths}"]
         for path, factors in zip(self.paths, self.factors, strict=True):
             chain = " * ".join(map(_number, factors)) or "1"
             lines.append(f"  {' -> '.join(path)}:  {chain} = {_number(math.prod(factors))}")
         return "\n".join(lines)
 
     def _repr_latex_(self) -> str:
-        head, total = _partial(self.output, self.leaf), _number(self.total)
-        if self.count > len(self.paths):
-            return rf"${head} = {total} \quad ({self.count}\ \text{{paths}})$"
         symbols, numbers = [], []  # as in the chain rule, the factor next to the output comes first
         for path, factors in zip(self.paths, self.factors, strict=True):
             symbols.append(" ".join(_partial(b, a) for a, b in [*pairwise(path)][::-1]) or "1")
             numbers.append(r" \cdot ".join(f"({_number(d)})" for d in factors[::-1]) or "1")
-        return f"${head} = {' + '.join(symbols) or 0} = {' + '.join(numbers) or 0} = {total}$"
+        sums = (" + ".join(terms) for terms in (symbols, numbers) if terms)
+        return f"${' = '.join([_partial(self.output, self.leaf), *sums, _number(self.total)])}$"
 
 
 def sum_over_paths(
@@ -580,13 +563,12 @@ def sum_over_paths(
         counts[v] = 1 if v is leaf else sum(counts[u] for u in v._prev)
     found: dict[Value, list[Any]] = {}  # each of these paths, with the local derivatives along it
     for v, local in tape.nodes if counts[output] <= limit else ():
-        found[v] = [((leaf,), ())] * (v is leaf) or [
-            ((*path, v), (*factors, d))
+        found[v] = [((name[leaf],), ())] * (v is leaf) or [
+            ((*path, name[v]), (*factors, d))
             for u, d in zip(v._prev, local, strict=True)
             for path, factors in found[u]
         ]
-    paths = tuple(tuple(name[v] for v in path) for path, _ in found.get(output, ()))
-    factors = tuple(factors for _, factors in found.get(output, ()))
+    paths, factors = (tuple(pair[i] for pair in found.get(output, ())) for i in (0, 1))
     total = tape.adjoints({output: 1})[leaf]
     return PathSum(name[output], name[leaf], counts[output], total, paths, factors)
 

@@ -117,7 +117,7 @@ def f(x: Value, y: Value) -> Value:
     return 3 * x**2 + x * y
 print(gradient(f, [2.0, 3.0]), hessian(f, [2.0, 3.0]), derivative(lambda x: x**3, 2.0, order=2))
 x, y = Value(2.0), Value(3.0)
-print(jacobian(f(x, y), [x, y], mode="forward"))
+print(jacobian(f(x, y), [x, y]))
 assert_type(check_gradients(f, [2.0, 3.0]), list[float])
 print(vjp([x * y, x - y], [1.0, 10.0])[x], jvp(f, [2.0, 3.0], [1.0, 0.0]))
 """,
