@@ -23,7 +23,6 @@
 
 # %%
 import random
-import re
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -738,11 +737,11 @@ print(len(together))
 
 # %%
 def refusal(function, *arguments):
-    """Prints the compiler's error without the file name, which is different on each machine."""
+    """Prints the compiler's error."""
     try:
         micrograd.compile(function)(*arguments)
     except TraceError as error:
-        print(re.sub(r"at \S*, line", "in line", str(error)))
+        print(error)
 
 
 slope = Value(2.0, label="slope")
