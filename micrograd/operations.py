@@ -3,14 +3,8 @@
 The first part adds methods to `Value`, named after NumPy's functions, so that np.arctan(x) works.
 
     >>> x = Value(0.5)
-    >>> [round(f(x).data, 3) for f in (Value.tan, Value.sinh, Value.cosh, Value.erf)]
-    [0.546, 0.521, 1.128, 0.52]
-    >>> [round(f(x).data, 3) for f in (Value.arcsin, Value.arccos, Value.arctan)]
-    [0.524, 1.047, 0.464]
-    >>> [round(f(x).data, 3) for f in (Value.expm1, Value.log1p, Value.softplus)]
-    [0.649, 0.405, 0.974]
-    >>> round(x.arctan2(-1.0).data, 3), round(x.logaddexp(0.5).data, 3)
-    (2.678, 1.193)
+    >>> [round(f(x).data, 3) for f in (Value.tan, Value.arctan, Value.cosh, Value.erf)]
+    [0.546, 0.464, 1.128, 0.52]
 
 The second part is about choices. A choice has no derivative with respect to what decides it: the
 gradient goes to what was chosen. For plain numbers, `where` and `take` pick it, and no operation is
@@ -280,26 +274,19 @@ def scan(
             gets None.
         length: the number of steps, where xs is not given.
 
-    Source of the form: `jax.lax.scan`.
-
     >>> x, heights = scan(lambda x, rate: (x * rate, x), Value(1.0), [2.0, 3.0, 4.0])
     >>> x.data, [height.data for height in heights]
     (24.0, [1.0, 2.0, 6.0])
     """
-    if xs is None:
-        if length is None:
-            raise TypeError("scan expects xs or length: the number of steps, as in length=100")
-        entries = [None] * operator.index(length)
-    else:
-        if isinstance(xs, dict) or (isinstance(xs, tuple) and any(map(shape_of, xs))):
-            fix = "write zip(a, b) where each of them has a number for each step, else list(xs)"
-            raise TypeError(
-                f"scan expects xs as a list of entries, got a {type(xs).__name__}: {fix}"
-            )
-        entries = plain(xs)
-        entries = entries if hasattr(entries, "dtype") else [*entries]  # a step may change a list
-        if length is not None and operator.index(length) != len(entries):
-            raise ValueError(f"scan got {len(entries)} entries as xs, but length={length}")
+    if xs is None and length is None:
+        raise TypeError("scan expects xs or length: the number of steps, as in length=100")
+    if isinstance(xs, dict) or (isinstance(xs, tuple) and any(map(shape_of, xs))):
+        fix = "write zip(a, b) where each of them has a number for each step, else list(xs)"
+        raise TypeError(f"scan expects xs as a list of entries, got a {type(xs).__name__}: {fix}")
+    entries = [None] * operator.index(length or 0) if xs is None else plain(xs)
+    entries = entries if hasattr(entries, "dtype") else [*entries]  # a step may change a list
+    if length is not None and operator.index(length) != len(entries):
+        raise ValueError(f"scan got {len(entries)} entries as xs, but length={length}")
     return (loops.get() or unrolled)(step, state, entries)
 
 

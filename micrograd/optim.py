@@ -132,13 +132,6 @@ class SGD(Optimizer):
 
     Source: Sutskever, Martens, Dahl, Hinton, "On the importance of initialization and momentum in
     deep learning", 2013, in PyTorch's form, where lr multiplies the velocity.
-
-    >>> from micrograd.engine import Value
-    >>> p = Value(1.0)
-    >>> p.grad = 0.5
-    >>> SGD([p], lr=0.1).step()
-    >>> round(p.data, 6)
-    0.95
     """
 
     _settings: ClassVar = {**Optimizer._settings, "momentum": math.inf, "nesterov": 2}
@@ -181,13 +174,6 @@ class Adam(Optimizer):
         eps: added to the divisor to keep it away from 0; at least 0.
 
     Source: Kingma and Ba, "Adam: a method for stochastic optimization", 2015, algorithm 1.
-
-    >>> from micrograd.engine import Value
-    >>> p = Value(1.0)
-    >>> p.grad = 0.5
-    >>> Adam([p], lr=0.1).step()
-    >>> round(p.data, 6)
-    0.9
     """
 
     _settings: ClassVar = {**Optimizer._settings, "betas": 1, "eps": math.inf}
@@ -226,13 +212,6 @@ class AdamW(Adam):
 
     Source: Loshchilov and Hutter, "Decoupled weight decay regularization", 2019, algorithm 2, with
     the decay multiplied by lr as in PyTorch.
-
-    >>> from micrograd.engine import Value
-    >>> p = Value(1.0)
-    >>> p.grad = 0.5
-    >>> AdamW([p], lr=0.1).step()
-    >>> round(p.data, 6)
-    0.899
     """
 
     def __init__(
@@ -326,7 +305,6 @@ class Parameters:
 
     def __init__(self, given: Given, user: str, at_once: bool = False) -> None:
         found: dict[int, tuple[str, Any]] = {}  # the key is the id
-        fix = "pass model.parameters()"
         if callable(own := getattr(given, "parameters", None)):  # a model
             given = own()
         several = hasattr(given, "__iter__") and getattr(given, "shape", None) != ()
@@ -334,14 +312,14 @@ class Parameters:
             label = name or getattr(p, "label", "")
             shown = f"parameter {len(found)}" + (f" ({label!r})" if label else "")
             if not (hasattr(p, "data") and hasattr(p, "grad")):
-                got = f"got {p!r:.60} as {shown}: {fix}"
+                got = f"got {p!r:.60} as {shown}: pass model.parameters()"
                 raise TypeError(f"{user} expects parameters with data and grad, {got}")
             if id(p) in found:  # it would be updated twice in a step
                 got = f"got {shown} also as {found[id(p)][0]}: remove one of them"
                 raise ValueError(f"{user} expects each parameter once, {got}")
             found[id(p)] = shown, p
         if not found:
-            raise ValueError(f"{user} expects at least one parameter, got none: {fix}")
+            raise ValueError(f"{user} expects at least one parameter, got none")
         self.names, self.all = zip(*found.values(), strict=True)
         self.row: Any = None
         self._at_once = at_once
