@@ -5,9 +5,7 @@ arrays of numbers. `values()` makes such an array; its class adds what people ex
 `data`, `grad`, `backward()`, `relu()`.
 
     >>> W = values([[1.0, 2.0], [3.0, 4.0]])
-    >>> x = np.array([1.0, -1.0])
-    >>> loss = ((W @ x) ** 2).sum()
-    >>> loss.backward()
+    >>> ((W @ [1.0, -1.0]) ** 2).sum().backward()
     >>> W.grad
     array([[-2.,  2.],
            [-2.,  2.]])
@@ -25,11 +23,8 @@ Shapes, slices, indices and masks (`reshape`, `T`, `concatenate`, `stack`, ...) 
     sort argmax argsort where        compare the data; the gradient goes to the chosen elements
     any all nonzero isnan allclose   ask the numbers
 
-These do not work; use the right column instead:
-
-    np.linalg.inv, solve, ...        need plain numbers: pass A.data
-    A.grad[:] = 0, A.data[0] -= 5    A.grad = 0 and A[0].data -= 5: A.data and A.grad are copies
-    A.flat[0] = 5                    A[0] = 5, which sets the data of a leaf
+`np.linalg.inv` and `solve` need plain numbers: pass A.data. A.data and A.grad are copies: write
+A.grad = 0 instead of A.grad[:] = 0, A[0].data -= 5 instead of A.data[0] -= 5.
 
 Numbers assigned to an array that `values` made, or to a view of it, set the data of its leaves, so
 that parameters stay parameters: `W[0, 1] = 0.5`, `W[:] = 0`, `W.fill(0.5)`. Results are replaced by
@@ -130,13 +125,7 @@ class Memory(np.ndarray[Any, Any]):
 
 
 class ValueArray(np.ndarray[Any, Any]):
-    """A NumPy array whose elements are Values; `values()` makes one from numbers.
-
-    >>> b = values([-1.0, 2.0])
-    >>> (3 * b).backward([1.0, 10.0])
-    >>> b.grad
-    array([ 3., 30.])
-    """
+    """A NumPy array whose elements are Values; `values()` makes one from numbers."""
 
     label: str = ""  # a name for drawings
 
@@ -210,14 +199,11 @@ class ValueArray(np.ndarray[Any, Any]):
 
         `gradient`, the upstream gradients, has the same shape; for a single element, it is 1.
         """
-        if gradient is None and self.size != 1:
-            got = f"got {self.size} in shape {self.shape}"
-            fix = "write A.sum().backward(), or A.backward(gradient)"
-            raise ValueError(f"backward() without gradient expects one element, {got}: {fix}")
         seeds = np.ones(self.shape) if gradient is None else np.asarray(gradient)
-        if seeds.shape != self.shape:
-            expected = f"upstream gradients of shape {self.shape}"
-            raise ValueError(f"backward() expects {expected}, got {seeds.shape}")
+        if seeds.shape != self.shape or (gradient is None and self.size != 1):
+            expected = f"backward() of shape {self.shape} expects a gradient of this shape"
+            got = "none" if gradient is None else seeds.shape
+            raise ValueError(f"{expected}, got {got}; or write A.sum().backward()")
         if self.size and not any(isinstance(v, Value) and v.requires_grad for v in self.flat):
             raise RuntimeError("this array was computed inside no_grad(): compute it outside")
         if self.size:

@@ -244,9 +244,11 @@ def test_backward_is_a_vector_jacobian_product():
     x = values([3.0])
     (x * x).backward()
     assert x.grad.tolist() == [6.0]
-    with pytest.raises(ValueError, match=r"got 4 in shape \(2, 2\): write A\.sum\(\)\.backward"):
+    with pytest.raises(
+        ValueError, match=r"of shape \(2, 2\) .*got none; or write A\.sum"
+    ):
         (a * 2).backward()
-    with pytest.raises(ValueError, match=r"of shape \(2, 2\), got \(2,\)"):
+    with pytest.raises(ValueError, match=r"of shape \(2, 2\) .*got \(2,\)"):
         (a * 2).backward(upstream)
 
 
