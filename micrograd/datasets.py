@@ -35,11 +35,7 @@ Point = Callable[[int, float], list[float]]
 
 
 def moons(n: int = 100, noise: float = 0.1, seed: int = 0) -> Points:
-    """Two interleaved half circles of radius 1 as in scikit-learn: class 0 above, class 1 below.
-
-    >>> moons(n=2, noise=0.0)[1]
-    [0, 1]
-    """
+    """Two interleaved half circles of radius 1 as in scikit-learn: class 0 above, class 1 below."""
 
     def moon(k: int, t: float) -> list[float]:
         x1, x2 = _polar(1.0, math.pi * t)
@@ -49,11 +45,7 @@ def moons(n: int = 100, noise: float = 0.1, seed: int = 0) -> Points:
 
 
 def circles(n: int = 100, noise: float = 0.1, seed: int = 0, factor: float = 0.4) -> Points:
-    """Two concentric circles: class 0 with radius 1, class 1 with radius `factor`.
-
-    >>> circles(n=2, noise=0.0)
-    ([[1.0, 0.0], [0.4, 0.0]], [0, 1])
-    """
+    """Two concentric circles: class 0 with radius 1, class 1 with radius `factor`."""
     radii = 1.0, factor
     return _classes(lambda k, t: _polar(radii[k], TURN * t), 2, n, noise, seed, closed=True)
 
@@ -61,11 +53,7 @@ def circles(n: int = 100, noise: float = 0.1, seed: int = 0, factor: float = 0.4
 def spirals(
     n: int = 100, noise: float = 0.03, seed: int = 0, classes: int = 2, turns: float = 1.0
 ) -> Points:
-    """Spiral arms from radius 0.1 out to 1, one for each class, around the centre `turns` times.
-
-    >>> sorted(spirals(n=6, classes=3)[1])
-    [0, 0, 1, 1, 2, 2]
-    """
+    """Spiral arms from radius 0.1 out to 1, one for each class, around the centre `turns` times."""
 
     def arm(k: int, t: float) -> list[float]:
         return _polar(0.1 + 0.9 * t, TURN * (turns * t + k / classes))
@@ -74,11 +62,7 @@ def spirals(
 
 
 def blobs(n: int = 100, noise: float = 0.2, seed: int = 0, classes: int = 3) -> Points:
-    """Round clusters, one for each class, with centres evenly spaced on a circle of radius 1.
-
-    >>> sorted(blobs(n=4, classes=2)[1])
-    [0, 0, 1, 1]
-    """
+    """Round clusters, one for each class, with centres evenly spaced on a circle of radius 1."""
     return _classes(lambda k, t: _polar(1.0, TURN * k / classes), classes, n, noise, seed)
 
 
@@ -168,8 +152,6 @@ def drawn_digits(n: int = 200, noise: float = 0.15, seed: int = 0) -> Points:
 
     The pattern is at one of 15 places; the noise is added to each pixel, which then is cut to 0
     and 1. An image is a list of 64 numbers, row by row from the top.
-
-    >>> [image], [digit] = drawn_digits(n=1, noise=0.0, seed=1)
     """
     rng = random.Random(seed)
     labels = [i % 10 for i in range(n)]

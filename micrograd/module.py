@@ -61,12 +61,7 @@ class Module:
         raise NotImplementedError(f"{type(self).__name__} defines neither forward nor __call__")
 
     def named_modules(self) -> Iterator[tuple[str, Module]]:
-        """A pair (name, module) for every module, `('', self)` first; the name is as in code.
-
-        >>> from micrograd.nn import Layer
-        >>> [name for name, _ in Layer(1, 2).named_modules()]
-        ['', 'neurons[0]', 'neurons[1]']
-        """
+        """A pair (name, module) for every module, `('', self)` first; the name is as in code."""
         seen: set[int] = set()
         waiting: list[tuple[str, Module]] = [("", self)]
         while waiting:
@@ -131,10 +126,9 @@ class Module:
         """Sets the data of all parameters from a `state_dict()`; on an error, none is changed."""
         parameters = {name: p for p, name in self._named_leaves().items()}
         if state.keys() != parameters.keys():
-            missing = [name for name in parameters if name not in state][:3]
-            unknown = [name for name in state if name not in parameters][:3]
             expected = f"{type(self).__name__} expects a state_dict of {len(parameters)} numbers"
-            got = f"got {len(state)}: missing {missing}, unknown {unknown!r:.60}"
+            odd = sorted(state.keys() ^ parameters.keys())[:3]
+            got = f"got {len(state)}, missing or unknown: {odd!r:.60}"
             raise ValueError(f"{expected}, {got}; build it with the sizes that it had when saved")
         data = {name: Value(innermost(number)).data for name, number in state.items()}
         for name, p in parameters.items():

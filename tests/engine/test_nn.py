@@ -216,9 +216,17 @@ def test_a_state_is_loaded_completely_or_not_at_all():
     assert b.state_dict() == state
     before = dict(state)
     for wrong, error, message in (
-        ({**state, "layers[9].b": 1.0}, ValueError, r"of 13 numbers, got 14.*\['layers\[9\].b'\]"),
-        (dict([*state.items()][1:]), ValueError, r"missing \['layers\[0\].neurons\[0\].w\[0\]'\]"),
-        ({}, ValueError, "got 0: missing"),
+        (
+            {**state, "layers[9].b": 1.0},
+            ValueError,
+            r"of 13 numbers, got 14, .*layers\[9\].b",
+        ),
+        (
+            dict([*state.items()][1:]),
+            ValueError,
+            r"got 12, .*layers\[0\].neurons\[0\].w",
+        ),
+        ({}, ValueError, "got 0, missing or unknown"),
         ({**state, "layers[1].neurons[0].b": "x"}, TypeError, "data of a Value, got str 'x'"),
     ):
         with pytest.raises(error, match=message):
