@@ -211,7 +211,7 @@ def texts(options: argparse.Namespace) -> int:
     explain(y, texts="de.toml", language="de") shows them; what the file lacks is English. The exit
     code is 1 if the list is not empty.
     """
-    found = [*faults(Path(options.file))] if options.file else []
+    found = [*faults(Path(options.file).read_text(encoding="utf-8"))] if options.file else []
     whole = (FOLDER / "en.toml").read_text(encoding="utf-8").strip()
     print("\n".join(found) if options.file else whole)
     return int(bool(found))

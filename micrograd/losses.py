@@ -174,7 +174,7 @@ def _mean(operation: str, losses: list[Value], prediction: Any, target: Any) -> 
     if not losses:
         raise ValueError("expected a loss of at least one example, got an empty batch")
     total: Any = sum(losses)
-    mean = total / len(losses) if len(losses) > 1 else total
+    mean: Value = total / len(losses) if len(losses) > 1 else total
     if hasattr(prediction, "ndim"):
         note(mean, "array", (operation, (prediction, target)))
     return mean
