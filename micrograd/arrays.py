@@ -66,8 +66,7 @@ def _overwrite(array: ValueArray, results: Any, what: str) -> ValueArray:
     if is_paused():
         array.data = results
     elif any(isinstance(v, Value) and v.is_leaf and not v.is_constant for v in array.flat):
-        fix = "write A.data -= ..., or do it inside no_grad()"
-        raise RuntimeError(f"{what} would replace the leaves of A with results: {fix}")
+        raise RuntimeError(f"{what} would replace leaves: write A.data -= ..., or use no_grad()")
     else:
         array[...] = results
     return array
@@ -328,8 +327,9 @@ def grad_of(array: Numbers) -> Floats:
 def _set(array: ValueArray, attribute: str, given: Numbers) -> None:
     numbers = data_of(given)  # of Values, too: as data they would nest one graph in another
     if numbers.ndim and numbers.shape != array.shape:
-        expected = f"an array of shape {array.shape} or a number"
-        raise ValueError(f"A.{attribute} expects {expected}, got {numbers.shape}")
+        raise ValueError(
+            f"A.{attribute} expects shape {array.shape} or a number, got {numbers.shape}"
+        )
     for v, number in zip(array.flat, np.broadcast_to(numbers, array.shape).flat, strict=True):
         setattr(v, attribute, float(number))
 
@@ -357,8 +357,7 @@ def _number(x: Any) -> Any:
 def _entry(old: Any, given: Any, is_own: bool) -> Any:
     # What is at a place where `old` was: the same leaf with a new number, or else what is given.
     if (new := as_number(given)) is NotImplemented:
-        expected = "an array of Values expects Values or numbers"
-        raise TypeError(f"{expected}, got {given!r:.40}: use float()")
+        raise TypeError(f"an array of Values expects Values or numbers, got {given!r:.40}")
     is_value, was_value = isinstance(new, Value), isinstance(old, Value)
     is_number = not is_value or new._chain_rule is unrecorded
     if is_own and is_number and was_value and old.is_leaf and not old.is_constant:

@@ -95,8 +95,7 @@ def _classes(
 ) -> Points:
     # A closed curve ends where it begins, so there t stays below 1.
     if not 2 <= classes <= n:
-        got = f"got classes={classes} and n={n}"
-        raise ValueError(f"expected at least two classes and a point for each, {got}")
+        raise ValueError(f"expected 2 <= classes <= n, got classes={classes} and n={n}")
     rng = random.Random(seed)
     examples = []
     for label in range(classes):

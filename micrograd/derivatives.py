@@ -464,8 +464,7 @@ def recompute(root: Value) -> Value:
     if is_paused() or any(node._chain_rule is unrecorded for node in order):
         raise RuntimeError("recompute needs closures, and no_grad() keeps none: use detach()")
     if own := [node._op for node in nodes if is_own_operation(node)]:
-        reason = f"recompute cannot run {own[0]!r} again, which is not an operation of Value"
-        raise TypeError(f"{reason}: rebuild the graph in each step")
+        raise TypeError(f"recompute cannot run {own[0]!r} again: rebuild the graph in each step")
     fresh: dict[Value, Value] = {}
     for node in order:
         fresh[node] = again(node._op, [fresh[v] for v in node._prev]) if node._prev else node

@@ -107,8 +107,9 @@ class MLP(PerExample[Any]):
         self, nin: int, nouts: Sequence[int], activation: str = "relu", output: str = "linear"
     ) -> None:
         if not hasattr(nouts, "__iter__"):
-            fix = f"write MLP({nin}, [{nouts}])"
-            raise TypeError(f"MLP expects a list of sizes, got {nouts!r}: {fix}")
+            raise TypeError(
+                f"MLP expects a list of sizes, got {nouts!r}: write MLP({nin}, [{nouts}])"
+            )
         sizes = [nin, *nouts]
         activations = [activation] * (len(sizes) - 2) + [output]
         self.layers = [
@@ -305,8 +306,7 @@ def confusion(
     """
     scores, labels = list(plain(scores)), list(plain(labels))
     if len(scores) != len(labels) or not labels:
-        got = f"got {len(labels)} labels for {len(scores)} scores"
-        raise ValueError(f"expected one label for each score, and at least one, {got}")
+        raise ValueError(f"expected one label for each score, got {len(labels)} and {len(scores)}")
     pairs = []
     for several, label in zip(map(inputs_of, scores), map(plain, labels), strict=True):
         n = len(several)
@@ -315,8 +315,7 @@ def confusion(
             fix = "write known = sorted(set(y)); y = [known.index(label) for label in y]"
             raise ValueError(f"expected the labels {known}, got {label!r}: {fix}")
         if not all(score <= score for score in several):  # False for NaN
-            fix = "try a lower learning rate, or leave out rows of X with NaN"
-            raise ValueError(f"expected scores, got NaN: training may have diverged; {fix}")
+            raise ValueError("expected scores, got NaN: training may have diverged, or X has NaN")
         largest = max(range(n), key=several.__getitem__)
         pairs.append((max(0, int(label)), largest if n > 1 else int(several[0] > threshold)))
     size = max(classes, 1 + max(map(max, pairs)))

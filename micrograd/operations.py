@@ -303,6 +303,5 @@ def pair_of(returned: Any) -> tuple[Any, Any]:
     """What a step of `scan` returned, if it is a pair."""
     if isinstance(returned, tuple) and len(returned) == 2:
         return returned
-    fix = "write `return state, None` if there is no output"
-    got = f"{len(returned)} of them" if isinstance(returned, tuple) else type(returned).__name__
-    raise TypeError(f"a step of scan returns a tuple (state, output), got {got}: {fix}")
+    got = f"{returned!r:.40}: write `return state, None` if there is no output"
+    raise TypeError(f"a step of scan returns a tuple (state, output), got {got}")
