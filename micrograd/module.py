@@ -93,9 +93,9 @@ class Module:
                 if not declares or v.is_declared or attribute in module._trains:
                     names.setdefault(v, name)
                 elif v.requires_grad:
-                    what = f"{type(module).__name__}.{attribute} is not trained, since others are Parameters"
-                    fix = "make it nn.Parameter(...), or set its requires_grad to False"
-                    warnings.warn(f"{what}: {fix}", stacklevel=3)
+                    what = f"{type(module).__name__}.{attribute} is not trained"
+                    fix = "Parameters are: make it nn.Parameter(...), or freeze it on purpose"
+                    warnings.warn(f"{what}, {fix}", stacklevel=3)
         return names
 
     def parameters(self) -> list[Value]:
