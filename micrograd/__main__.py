@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import inspect
 import io
-import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping
@@ -229,18 +228,12 @@ def main(arguments: list[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # on Windows, a pipe may lack letters of a name
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        try:
-            given = list(sys.argv[1:] if arguments is None else arguments)
-            options = _parser().parse_args(given or ["--help"])
-            with speaking(options.language):
-                return int(options.command(options))
-        finally:
-            sys.stdout.flush()  # when Python ends, an error here would be shown in full
+        given = list(sys.argv[1:] if arguments is None else arguments)
+        options = _parser().parse_args(given or ["--help"])
+        with speaking(options.language):
+            return int(options.command(options))
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # the reader, such as `head`, has enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what is left to be flushed
-        return 141
     except (ValueError, SyntaxError, ArithmeticError, OSError, ImportError) as error:
         print(f"micrograd: {error}", file=sys.stderr)
         return 2

@@ -16,7 +16,7 @@ import gzip
 import math
 import operator
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +27,6 @@ Rows = list[list[float]]
 Points = tuple[Rows, list[int]]
 Arrays = tuple[Any, Any]  # X and y of NumPy
 TURN = 2 * math.pi
-# The point of class k at the place t on its curve, from 0 at one end to 1 at the other.
-Point = Callable[[int, float], list[float]]
 
 
 # ---- 1. Points
@@ -91,9 +89,10 @@ def _polar(radius: float, angle: float) -> list[float]:
 
 
 def _classes(
-    point: Point, classes: int, n: int, noise: float, seed: int, closed: bool = False
+    point: Any, classes: int, n: int, noise: float, seed: int, closed: bool = False
 ) -> Points:
-    # A closed curve ends where it begins, so there t stays below 1.
+    # point(k, t) is at the place t of the curve of class k, from 0 at one end to 1 at the other. A
+    # closed curve ends where it begins, so there t stays below 1.
     if not 2 <= classes <= n:
         raise ValueError(f"expected 2 <= classes <= n, got classes={classes} and n={n}")
     rng = random.Random(seed)

@@ -94,8 +94,8 @@ class Module:
                     names.setdefault(v, name)
                 elif v.requires_grad:
                     what = f"{type(module).__name__}.{attribute} is not trained"
-                    fix = "Parameters are: make it nn.Parameter(...), or freeze it on purpose"
-                    warnings.warn(f"{what}, {fix}", stacklevel=3)
+                    fix = "make it nn.Parameter(...), or set its requires_grad to False"
+                    warnings.warn(f"{what}, others are: {fix}", stacklevel=3)
         return names
 
     def parameters(self) -> list[Value]:

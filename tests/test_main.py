@@ -27,27 +27,11 @@ def run(*arguments, code=0):
     return python("-W", "error", "-m", "micrograd", *arguments, code=code, PYTHONUTF8="1")
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
-@pytest.mark.parametrize(
-    ("command", "code", "out"),
-    [
-        ("play -o λ.html", 0, b"\\u03bb.html\n"),  # to a pipe that lacks this letter
-        ("play -o x.html", 141, None),  # to a reader that has enough
-        ("grade --help", 141, None),
-    ],
-)
-def test_a_pipe_may_lack_a_letter_or_end_early(command, code, out, tmp_path):
-    reader, writer = os.pipe()
-    os.close(reader)
-    settings = {"PYTHONUTF8": "1", "PYTHONIOENCODING": "cp1252", "PYTHONUNBUFFERED": ""}
-    process = subprocess.run(
-        f"'{sys.executable}' -W error -m micrograd {command}", shell=True,
-        stdout=subprocess.PIPE if code != 141 else writer, stderr=subprocess.PIPE,
-        env=os.environ | settings, cwd=tmp_path,
-    )  # fmt: skip
-    os.close(writer)
-    assert (process.returncode, process.stdout) == (code, out)
-    assert process.stderr == b""
+def test_a_pipe_may_lack_a_letter(tmp_path):
+    settings = {"PYTHONUTF8": "1", "PYTHONIOENCODING": "cp1252"}
+    command = [sys.executable, "-W", "error", "-m", "micrograd", "play", "-o", "λ.html"]
+    done = subprocess.run(command, capture_output=True, env=os.environ | settings, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"\\u03bb.html\n", b"")
 
 
 @pytest.mark.parametrize("command", [[], ["grade"], ["play"], ["exercise"]])

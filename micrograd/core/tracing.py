@@ -164,7 +164,7 @@ class Traced:
     __mul__, __rmul__ = _binary("*"), _reflected("*")
     __truediv__, __rtruediv__ = _binary("/"), _reflected("/")
     __pow__, __rpow__ = _binary("**"), _reflected("**")
-    __neg__, __abs__ = _unary("neg"), _unary("abs")
+    __neg__, __abs__, __pos__ = _unary("neg"), _unary("abs"), lambda x: x
     __lt__, __le__, __gt__, __ge__ = map(_condition, ("<", "<=", ">", ">="))
     __eq__: Any = _condition("is")
     exp, log, sqrt, sin, cos = map(_unary, ("exp", "log", "sqrt", "sin", "cos"))
@@ -177,9 +177,6 @@ class Traced:
     def __ne__(self, other: object) -> Any:
         is_equal = self == other
         return ~is_equal if isinstance(is_equal, Condition) else not is_equal
-
-    def __pos__(self) -> Traced:
-        return self
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         rule: Any = getattr(node.Value, name, None)  # such as an operation that was added to Value
