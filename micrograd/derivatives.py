@@ -29,7 +29,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -370,39 +370,41 @@ def check_gradients(
     """
     own = getattr(xs, "parameters", None)
     leaves = own() if callable(own) else [Value(x) for x in xs]
-    xs, arguments = [leaf.item() for leaf in leaves], () if callable(own) else leaves
+    at, arguments = [leaf.item() for leaf in leaves], () if callable(own) else leaves
     y = f(*arguments)
     if not isinstance(y, Value):
         raise TypeError(f"check_gradients expects f to return a Value, got {type(y).__name__}")
-    nodes, [found] = topological_order(y), jacobian(y, leaves)
+    tape, [found] = _Tape(y), jacobian(y, leaves)
+    nodes = [v for v, _ in tape.nodes]
 
-    def numbers(i: int, x: float) -> dict[Value, float]:  # of all nodes, with x as leaf i
-        with restored([leaves[i]]):
-            leaves[i].data = x
+    def numbers(leaf: Value, x: float) -> dict[Value, float]:  # of all nodes, with x in this leaf
+        with restored([leaf]):
+            leaf.data = x
             return {v: v.item() for v in topological_order(f(*arguments))}
 
-    for i, (x, by_closures) in enumerate(zip(xs, found, strict=True)):
-        attempts = []
+    for i, (leaf, x, by_closures) in enumerate(zip(leaves, at, found, strict=True)):
+        tangent = tape.tangents({leaf: 1})
+        undefined = "f is not defined on both sides of this point, or its graph changes shape: "
+        attempts = [(-1, undefined + "use where() instead of if", math.nan)]
         for scale in sorted({1.0, abs(x), abs(x) ** 0.5} - {0.0}, reverse=True):
             h = 6e-6 * scale
-            with suppress(ArithmeticError, ValueError):  # f may not be defined this far from x
-                runs = numbers(i, x + h), numbers(i, x - h)
-                above, below = ([*run.values()] for run in runs)
-                expected = (above[-1] - below[-1]) / (2 * h)
-                if near(by_closures, expected, tolerance):
+            with suppress(ArithmeticError, ValueError):
+                above, below = numbers(leaf, x + h), numbers(leaf, x - h)
+                rows = zip(nodes, above.values(), below.values(), strict=True)
+                slope = {v: (a - b) / (2 * h) for v, a, b in rows}
+                if near(by_closures, slope[y], tolerance):
                     break
-                same = len(above) == len(below) == len(nodes)
-                slopes = [(a - b) / (2 * h) for a, b in zip(above, below, strict=False)]
-                wrong = _first_wrong(nodes, slopes if same else [], tolerance, leaves[i], runs[0])
-                attempts.append((*wrong, expected))
+                others = (v for v in nodes if v is not leaf)
+                v = next((v for v in others if not near(tangent[v], slope[v], tolerance)), y)
+                reason = _reason(v, float(tangent[v]), slope[v], v in above)
+                attempts.append((nodes.index(v), reason, slope[y]))
         else:
             # At an unsuitable scale even correct operations look wrong, so trust the scale at which
             # the first wrong operation comes latest.
-            undefined = -3, "f is not defined on both sides of this point", math.nan
-            _, reason, expected = max(attempts, default=undefined)
+            _, reason, expected = max(attempts)
             name = getattr(f, "__name__", repr(f))
             raise GradientError(
-                f"d {name}{tuple(xs)} / d argument {i} is {by_closures:.8g} according to the "
+                f"d {name}{tuple(at)} / d argument {i} is {by_closures:.8g} according to the "
                 f"closures, but {expected:.8g} according to central differences; {reason}"
             )
     return found
@@ -413,34 +415,23 @@ def near(found: float, expected: float, tolerance: float = 1e-4) -> bool:
     return abs(found - expected) <= tolerance * max(1.0, abs(expected))
 
 
-def _first_wrong(
-    nodes: list[Value], slopes: list[float], tolerance: float, leaf: Value, again: Collection[Value]
-) -> tuple[int, str]:
-    # The position of the first node with wrong local derivatives, or a negative one; a message.
-    # `again` are the nodes of another run with another number in the leaf.
-    if len(slopes) != len(nodes):
-        return -2, "the graph changes shape near this point: use where() instead of if"
-    slope = dict(zip(nodes, slopes, strict=True))
-    for position, v in enumerate(nodes):
-        if not v._prev and v is not leaf and not near(0.0, slope[v], tolerance):
-            return position, (
-                f"the number {v.data:.8g} in f depends on this argument without an operation: made "
-                "from .data, detach() or float(), it passes no gradient on"
-            )
-        local = local_derivatives(v)
-        by_closure = sum(float(d) * slope[u] for d, u in zip(local, v._prev, strict=True))
-        if v._prev and not near(by_closure, slope[v], tolerance):
-            if v in again:
-                formula = described(v._op, v._prev)
-                return position, f"f uses {formula}, which was computed before: compute it inside f"
-            operands = ", ".join(f"{u.data:.8g}" for u in v._prev)
-            derivatives = ", ".join(f"{float(d):.8g}" for d in local)
-            return position, (
-                f"the first wrong operation is {v._op!r} of ({operands}): the local derivatives "
-                f"({derivatives}) of its _backward give the slope {by_closure:.8g}, but "
-                f"differences give {slope[v]:.8g} (at a kink, such as relu at 0, neither is wrong)"
-            )
-    return -1, "every operation is right: rounding dominates, or f is not differentiable here"
+def _reason(v: Value, by_closures: float, slope: float, is_old: bool) -> str:
+    # Why the slope of this node is another one; it is the first for which this is so.
+    if not v._prev:
+        return (
+            f"the number {v.data:.8g} in f depends on this argument without an operation: made "
+            "from .data, detach() or float(), it passes no gradient on"
+        )
+    if is_old:
+        formula = described(v._op, v._prev)
+        return f"f uses {formula}, which was computed before: compute it inside f"
+    operands = ", ".join(f"{u.data:.8g}" for u in v._prev)
+    derivatives = ", ".join(f"{float(d):.8g}" for d in local_derivatives(v))
+    return (
+        f"the first wrong operation is {v._op!r} of ({operands}): the local derivatives "
+        f"({derivatives}) of its _backward give the slope {by_closures:.8g}, but differences give "
+        f"{slope:.8g} (at a kink, such as relu at 0, neither is wrong)"
+    )
 
 
 # ---- 5. Running operations again
