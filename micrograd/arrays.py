@@ -277,9 +277,6 @@ def apply_ufunc(ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
 
     NumPy calls it as the `__array_ufunc__` of a ValueArray, or of a Value beside an array.
     """
-    if ufunc.__name__ == "clip":
-        x, low, high = inputs
-        return np.minimum(np.maximum(x, low), high, **options)
     target = options.get("out", (None,))[0]
     if isinstance(target, ValueArray):
         del options["out"]
@@ -416,5 +413,6 @@ _WRITING = {np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_al
 _INSTEAD_OF = {  # the keys are names, because some are functions of SciPy
     **{f.__name__: _each(f.__name__, None, f.__code__.co_argcount) for f in operations.values()},
     "maximum": _each("maximum", _maximum, 2),
+    "clip": _each("clip", lambda x, low, high: _maximum(x, low).minimum(high), 3),
     "expit": _each("sigmoid"),
 }

@@ -115,10 +115,7 @@ def batches(
     """The examples of one epoch in mini-batches of `size`; the last one may be smaller.
 
     Batches of arrays and tables are arrays; batches of other sequences are lists. The order depends
-    only on the seed, so pass a different seed for each epoch:
-
-        for epoch in range(10):
-            for X_batch, y_batch in batches(X, y, size=20, seed=epoch): ...
+    only on the seed, so pass a different one for each epoch, as in batches(X, y, 20, seed=epoch).
 
     >>> list(batches([[1], [2], [3]], [0, 1, 0], size=2, shuffle=False))
     [([[1], [2]], [0, 1]), ([[3]], [0])]

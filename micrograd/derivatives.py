@@ -440,9 +440,8 @@ def _reason(v: Value, by_closures: float, slope: float, is_old: bool) -> str:
 def recompute(root: Value) -> Value:
     """Runs the forward pass of a graph again, after the data of leaves has changed; returns root.
 
-    Each node gets new data and a new closure, because closures hold intermediate results. The graph
-    keeps its shape: decisions that were made while it was built (by `if`, `max`, `where` or an
-    index) are not made again, and copies made by `detach()` keep their number.
+    The graph keeps its shape: decisions that were made while it was built (by `if`, `max`, `where`
+    or an index) are not made again, and copies made by `detach()` keep their number.
 
     >>> a = Value(2.0)
     >>> square = a * a
@@ -523,9 +522,8 @@ def sum_over_paths(
 
         d output / d leaf  =  sum over paths of   product over edges of the local derivative
 
-    The number of paths can double with every node, so backpropagation does not work this way. If
-    there are more than `limit` paths, they are only counted. `names` maps names to Values, as
-    `locals()` does. Nodes without a name are called v0, v1, ... in topological order.
+    The number of paths can double with every node; more than `limit` are only counted. `names` maps
+    names to Values, as `locals()` does. Other nodes are called v0, v1, ... in topological order.
 
     >>> a = Value(3.0, label="a")
     >>> b = -a; b.label = "b"

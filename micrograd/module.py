@@ -24,8 +24,7 @@ class Module:
     The parameters of a model are the Values among its attributes, and those of the Modules among
     them. Both may also be in lists, tuples, dicts and NumPy arrays. All leaves are trained, even
     data kept as `self.X = values(X)`: freeze it (`self.X.requires_grad = False`), or make each
-    parameter an `nn.Parameter`. A module that has any among its attributes trains no other leaves
-    of its own, and names one that is left out in a warning.
+    parameter an `nn.Parameter`: then no other leaves of the module are trained, with a warning.
 
     Numbers assigned to an attribute that holds leaves set their data, so they stay parameters.
 

@@ -229,8 +229,7 @@ def matrix_product_rule(
 ) -> tuple[tuple[T, T], tuple[T, T]]:
     """The factors of each contribution for P = X W: to X, upstream Wᵀ; to W, Xᵀ upstream.
 
-    NumPy multiplies matrices of Values number by number, so this is not an operation: drawings of
-    arrays show it, in numbers and in letters.
+    Drawings of arrays show it, in numbers and in letters; NumPy multiplies Value by Value.
 
     >>> matrix_product_rule("U", "X", "W", lambda name: name + "ᵀ")
     (('U', 'Wᵀ'), ('Xᵀ', 'U'))
@@ -261,18 +260,16 @@ def scan(
             state, output = step(state, x)
             outputs.append(output)
 
-    The nodes of the graph are those of the steps, as in this loop. In a compiled function, it stays
-    a loop: a step is recorded once, forward and backward, so that 10,000 steps take no longer to
-    compile than 10. (Loops whose steps differ in form, and those inside of a derivative, are
-    recorded step by step.)
+    In a compiled function, it stays a loop: a step is recorded once, forward and backward, so that
+    10,000 steps take no longer to compile than 10. (Loops whose steps differ in form, and those
+    inside of a derivative, are recorded step by step.)
 
     Args:
         step: a function of the state and an entry of xs. It returns a tuple: the next state, and an
             output or None. Once compiled, it must not change what is outside of it.
         state: the first state: a number, a Value, or a list, tuple, array or dict of these.
-        xs: a list or an array, with an entry for each step: zip(a, b) for pairs; without it, step
-            gets None.
-        length: the number of steps, where xs is not given.
+        xs: a list or an array, with an entry for each step: zip(a, b) for pairs.
+        length: the number of steps, if xs is not given; step gets None instead of an entry.
 
     >>> x, heights = scan(lambda x, rate: (x * rate, x), Value(1.0), [2.0, 3.0, 4.0])
     >>> x.data, [height.data for height in heights]

@@ -54,8 +54,7 @@ class Optimizer:
     from step to step; each entry is at first 0.0.
 
     Attributes:
-        parameters: pass `model.parameters()`, or `model.named_parameters()` for error messages, or
-            the model itself.
+        parameters: pass `model.parameters()`, or `model.named_parameters()` for error messages.
         lr: learning rate; may be changed between steps.
         weight_decay: how strongly parameters are pulled towards 0.
         steps: number of steps taken.
@@ -252,8 +251,7 @@ def cosine(start: float, end: float, steps: int) -> Schedule:
 
         lr(t) = start + (end - start) (1 - cos(pi t / steps)) / 2
 
-    Source: Loshchilov and Hutter, "SGDR: stochastic gradient descent with warm restarts", 2017,
-    equation 5, without the restarts.
+    Source: Loshchilov and Hutter, "SGDR: stochastic gradient descent with warm restarts", eq. 5.
     """
     half = (end - start) / 2
     return lambda t: start + half * (1 - math.cos(math.pi * (t / steps))) if t < steps else end
@@ -278,9 +276,9 @@ class Parameters:
     """The parameters of an optimizer, and the numbers that the optimizer keeps for each of them.
 
     The parameters of a compiled function share storage: their numbers are in one array. Such a
-    parameter has a method `row_of`, which returns an object whose `data` and `grad` are the arrays
-    of all of them, the `row`. An update rule that works on arrays (`at_once`) updates it like one.
-    It also has a `lock`, held while parameters move to another storage.
+    parameter has a method `row_of`, which returns the `row`, an object whose `data` and `grad` are
+    the arrays of all of them, for rules that work on arrays (`at_once`). Its `lock` is held while
+    parameters move to another storage.
     """
 
     def __init__(self, given: Given, user: str, at_once: bool = False) -> None:

@@ -71,20 +71,12 @@ def columns(X: Numbers | None) -> int:
 
 
 def is_regression(X: Numbers | None, y: Numbers | None) -> bool:
-    """Whether y has numbers to predict: that of a single input, or one that is not whole.
-
-    >>> is_regression([[1, 2], [3, 4]], [0.5, 2]), is_regression([[1, 2], [3, 4]], [1.0, 0.0])
-    (True, False)
-    """
+    """Whether y has numbers to predict: that of a single input, or one that is not whole."""
     return columns(X) == 1 or any(isinstance(k, float) and k % 1 > 0 for k in flat(y))
 
 
 def regression(X: Numbers, y: Numbers | None) -> list[list[float]]:
-    """The inputs of each example and the number to predict for it; all must be finite.
-
-    >>> regression([[0.0], [1.0]], [0.5, 2])
-    [[0.0, 0.5], [1.0, 2.0]]
-    """
+    """The inputs of each example and the number to predict for it; all must be finite."""
     rows, targets = [flat(x) for x in plain(X)], flat(plain(y))
     if len(rows) != len(targets) or not rows:
         raise ValueError(f"y expects a number for each of {len(rows)} points, got {len(targets)}")
