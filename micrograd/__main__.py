@@ -88,8 +88,7 @@ def start(options: argparse.Namespace) -> int:
       micrograd start points.csv
       micrograd start --network my_nn.py
 
-    Both are for `micrograd grade`: my_engine.py as the file, points.csv with --points. With
-    --network, they are for `micrograd grade --network`.
+    Both are for `micrograd grade`: my_engine.py as the file, points.csv with --points.
     """
     from micrograd.grade.points import default_points
     from micrograd.grade.programs import skeleton
@@ -111,10 +110,9 @@ def why(options: argparse.Namespace) -> int:
       micrograd why add my_engine.py
       micrograd why learn train.py
 
-    `order`: why does backward() need a topological order? `add`: why do gradients add up (+=)? The
-    page steps through the graph. Its title has the wrong gradients: yours, or if yours are right,
-    those of an engine with the usual mistake. `learn`: why does it not learn? The script runs as it
-    is, and a sentence says what is wrong with its training steps; the exit code is 1 if one does.
+    `order`: why does backward() need a topological order? `add`: why do gradients add up (+=)? A
+    page steps through the graph. `learn`: why does it not learn? The script runs as it is, and a
+    sentence says what is wrong with its training steps; then the exit code is 1.
     """
     if options.question == "learn":
         from micrograd.watching.watch import watch_script
@@ -168,8 +166,8 @@ def course(options: argparse.Namespace) -> int:
       micrograd course -o course.html
       micrograd course -o course.html --tasks my_chapters/ --texts my_texts.toml
 
-    npm (a part of Node.js) fetches Python, Graphviz and an editor for the page, once. The help of
-    `micrograd.course` says what a chapter of your own is, and which browsers open the page.
+    npm (a part of Node.js) fetches Python, Graphviz and an editor for the page, once; see
+    help(micrograd.course).
     """
     from micrograd.course.build import CACHE, course
 

@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from numbers import Real
 from operator import attrgetter
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from micrograd.core.arithmetic import Number, as_number
 
@@ -35,14 +35,7 @@ __all__ = ["SGD", "Adam", "AdamW", "Optimizer", "clip_grad_norm", "cosine", "lin
 Schedule = Callable[[float], float]
 
 
-class Parameter(Protocol):
-    """What an optimizer updates."""
-
-    data: Number
-    grad: Number
-
-
-Given: TypeAlias = Iterable[Parameter | tuple[str, Parameter]]
+Given: TypeAlias = Iterable[Any]  # parameters, arrays of them, or pairs of a name and one of them
 Updated: TypeAlias = tuple[Number, dict[str, Number]]  # the new number, and the new state
 
 
@@ -74,7 +67,7 @@ class Optimizer:
     def __init__(self, parameters: Given, lr: float, weight_decay: float = 0) -> None:
         are_ours = type(self).rule.__module__ == type(self).decayed.__module__ == __name__
         self._parameters = Parameters(parameters, type(self).__name__, at_once=are_ours)
-        self.parameters: tuple[Parameter, ...] = self._parameters.all
+        self.parameters: tuple[Any, ...] = self._parameters.all
         self.lr = lr
         self.weight_decay = weight_decay
         self.steps = 0

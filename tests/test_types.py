@@ -190,7 +190,6 @@ MLP(2, 8)
 Neuron(2, activation=True)
 Neuron(2)([1.0, 2.0]).date
 SGD(model, lr=0.1)
-SGD([1.0, 2.0], lr=0.1)
 Adam(model.parameters(), betas=0.9)
 draw_dot(x, names=[x])
 explain(2.0)
