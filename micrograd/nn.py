@@ -107,9 +107,7 @@ class MLP(PerExample[Any]):
         self, nin: int, nouts: Sequence[int], activation: str = "relu", output: str = "linear"
     ) -> None:
         if not hasattr(nouts, "__iter__"):
-            raise TypeError(
-                f"MLP expects a list of sizes, got {nouts!r}: write MLP({nin}, [{nouts}])"
-            )
+            raise TypeError(f"MLP expects a list, got {nouts!r}: write MLP({nin}, [{nouts}])")
         sizes = [nin, *nouts]
         activations = [activation] * (len(sizes) - 2) + [output]
         self.layers = [

@@ -343,9 +343,8 @@ class Parameters:
         for name, p in zip(self.names, self.all, strict=True):  # float first, as it is quicker
             if not isinstance(p.grad, (float, Real)) or not math.isfinite(p.grad):
                 fix = "reset gradients, leave out examples with NaN, or try a lower learning rate"
-                raise ValueError(
-                    f"the gradient of {name} is {p.grad!r:.40}, so no parameter moved: {fix}"
-                )
+                got = f"{p.grad!r:.40}, so no parameter was changed"
+                raise ValueError(f"the gradient of {name} is {got}: {fix}")
 
     def __getstate__(self) -> dict[str, Any]:
         # A copied parameter does not share the storage of the original.

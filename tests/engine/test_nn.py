@@ -136,8 +136,8 @@ def test_one_output_is_a_value_and_goes_on_as_one_input():
         (lambda: Linear(4, 2)([1.0]), r"expects 4 inputs, got 1: build it as Linear\(1, 2\)"),
         (lambda: Sequential([Linear(2, 3)]), "Sequential expects modules, got .* for a list of"),
         (lambda: Sequential(Linear(2, 3), 3), "Sequential expects modules, got .*3"),
-        (lambda: MLP(2, 3), r"MLP expects a list of sizes, got 3: write MLP\(2, \[3\]\)"),
-        (lambda: MLP(2, 3, "tanh"), r"MLP expects a list of sizes, got 3: write MLP\(2, \[3\]\)"),
+        (lambda: MLP(2, 3), r"MLP expects a list, got 3: write MLP\(2, \[3\]\)"),
+        (lambda: MLP(2, 3, "tanh"), r"MLP expects a list, got 3: write MLP\(2, \[3\]\)"),
         *((lambda module=module: module(1.0, Value(2.0), 3.0), "one list of inputs: write model")
           for module in (Neuron(3), Layer(3, 2), MLP(3, [2, 1]), Linear(3, 1))),
     ],
