@@ -27,11 +27,11 @@ Intel Xeon the training takes about 20 seconds without llvmlite, and less with i
 take 20 more, most of them for the animation. Ctrl-C ends the training early and draws what has been
 learned so far.
 
-There are three pictures. circle.png has a panel for each network. As each step uses a single
+There are two pictures. circle.png has a panel for each network. As each step uses a single
 example, the line of the network with one neuron keeps moving, and after some epochs it is outside
 the square. In that case the panel shows the last epoch after which it crossed the square, and says
-which epoch that is. circle_curves.png has the loss and accuracy of the largest network after each
-epoch, and circle_training.gif shows it learn.
+which epoch that is. circle_training.gif shows the largest network learn, with its loss and accuracy
+after each epoch.
 """
 
 import argparse
@@ -227,12 +227,10 @@ def main():
         sys.exit("circle.py: stopped before the end of the first epoch: there is nothing to draw")
     print_table(history[-1].curves)
     out = Path(options.out)
-    curves, film = out.with_stem(f"{out.stem}_curves"), out.with_name(f"{out.stem}_training.gif")
+    film = out.with_name(f"{out.stem}_training.gif")
     plot.save(draw_panels(history, *training), out)
-    run = recorded(history, training, validation)
-    plot.save(plot.learning_curves(**run.curves()), curves)
-    run.save(film)
-    print(f"\npictures in {out}, {curves} and {film}")
+    recorded(history, training, validation).save(film)
+    print(f"\npictures in {out} and {film}")
 
 
 def discs(n, seed=0):

@@ -724,9 +724,8 @@ print(len(together))
 # If the number of examples is not a multiple of the number of devices, a few lanes are added. They
 # hold copies of the last example and do not count in the means.
 #
-# `loss.jax((2,), ())` returns the function itself, for programs that are written with JAX: it takes
-# the parameters and the arguments, and returns the mean and its gradients. To try several devices
-# on a single processor, start Python with `XLA_FLAGS=--xla_force_host_platform_device_count=8`.
+# To try several devices on a single processor, start Python with
+# `XLA_FLAGS=--xla_force_host_platform_device_count=8`.
 
 # %% [markdown]
 # ## 8. What cannot be compiled

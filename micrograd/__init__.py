@@ -41,7 +41,6 @@ if _typing.TYPE_CHECKING:  # for editors and type checkers; `_names_in` says the
     from micrograd.draw import draw_network as draw_network
     from micrograd.draw import mermaid as mermaid
     from micrograd.draw.calls import calls as calls
-    from micrograd.grade.why import why as why
     from micrograd.nn import MLP as MLP
     from micrograd.nn import Layer as Layer
     from micrograd.nn import Linear as Linear
@@ -68,7 +67,6 @@ _names_in = {
     " recompute sum_over_paths vjp",
     "draw": "draw_dot draw_network mermaid",
     "draw.calls": "calls",
-    "grade.why": "why",
     "nn": "MLP Layer Linear Module Neuron Sequential",
     "optim": "SGD Adam AdamW",
     "pages.explain": "explain",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import inspect
 import io
+import json
 import shutil
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -20,117 +20,52 @@ from micrograd.texts import FOLDER, faults, speaking
 
 
 def grade(options: argparse.Namespace) -> int:
-    """Checks your own Value class, operation by operation, or those of a whole class."""
-    if options.wrong_engines:
-        from micrograd.grade.wrong_engines import write_wrong_engines
+    """Checks your own Value class, operation by operation."""
+    from micrograd.grade import grade_file
 
-        folder, what = Path(options.wrong_engines), "networks" if options.network else "engines"
-        paths = write_wrong_engines(folder, options.hints > 0, options.network)
-        print(f"{len(paths) - 1} wrong {what} and right.py in {folder}")
-        return 0
-    if not options.files:
-        raise ValueError("grade expects a file, such as my_engine.py: micrograd start writes one")
-    from micrograd.grade import grade_file, gradebooks
-    from micrograd.grade.points import NETWORK_POINTS, POINTS, read_points
-    from micrograd.grade.report import points_of
-
+    if len(options.files) != 1:
+        loop = 'for f in *.py; do micrograd grade "$f"; done'
+        raise ValueError(f"grade expects one file, such as my_engine.py; for several: {loop}")
     settings = {x: getattr(options, x) for x in ("seconds", "class_name", "network")}
-    table: Mapping[str, float] = NETWORK_POINTS if options.network else POINTS
-    table = read_points(Path(options.points)) if options.points else table
-    is_class = options.csv or options.html or options.format == "canvas"
-    if len(options.files) > 1 or is_class:
-        return _grade_class(options, table, settings)
-    path = Path(options.files[0])
-    report = grade_file(path, **settings)
-    if options.format == "json":
-        print(report.json(table))
-    elif options.format:
-        reports = [replace(report, student=path.stem)]
-        print(gradebooks.written(options.format, reports, table, options.hints, ""))
-    else:
-        print(report.text(options.hints))
-        if options.points:
-            print(points_of(report.points(table), table))
+    report = grade_file(options.files[0], **settings)
+    as_json = json.dumps(report.to_dict(), indent=2) if options.json else ""
+    print(as_json or report.text(options.hints))
     return report.exit_code
 
 
-def _grade_class(options: argparse.Namespace, table: Any, settings: dict[str, Any]) -> int:
-    from tqdm import tqdm
-
-    from micrograd.grade import classroom, gradebooks
-
-    if options.csv and options.csv.endswith((".py", ".ipynb")):  # as in `--csv *.py`
-        raise ValueError(f"--csv expects a name such as results.csv, got {options.csv}")
-    files = classroom.submissions(options.files, options.class_name, options.network)
-    roster = classroom.read_roster(Path(options.roster)) if options.roster else []
-    results: list[Any] = []
-    written = [options.csv, options.html and str(Path(options.html, "index.html"))]
-    try:
-        with tqdm(total=len(files), unit="file", disable=None) as bar:  # on a terminal only
-            for results in classroom.grade_class(
-                files, table, options.csv, options.html, options.hints, roster, **settings
-            ):
-                bar.update(len(results) - bar.n)
-    finally:  # what is finished is shown after Ctrl-C, too
-        if options.format and results:
-            told = results, table, options.hints, options.assignment
-            print(gradebooks.written(options.format, *told))
-        elif results:
-            print("\n".join([gradebooks.summary(results, table), *filter(None, written)]))
-    return int(max(report.exit_code for report in results))
-
-
 def start(options: argparse.Namespace) -> int:
-    """Writes a skeleton of a Value class with tasks as comments, or a table of points.
+    """Writes a skeleton of a Value class, or of a network, with tasks as comments.
 
     Examples:
       micrograd start my_engine.py
-      micrograd start points.csv
       micrograd start --network my_nn.py
 
-    Both are for `micrograd grade`: my_engine.py as the file, points.csv with --points.
+    `micrograd grade` checks the first, `micrograd grade --network` the second.
     """
-    from micrograd.grade.points import default_points
     from micrograd.grade.programs import skeleton
 
     path = Path(options.file)
-    texts = {"py": skeleton(path.name, options.network), "csv": default_points(options.network)}
-    kind = ending_of(path, [*texts])
+    ending_of(path, ["py"])
     with path.open("x", encoding="utf-8", newline="") as file:  # an error if it exists
-        file.write(texts[kind])
+        file.write(skeleton(path.name, options.network))
     print(path)
     return 0
 
 
 def why(options: argparse.Namespace) -> int:
-    """Answers a question with your own Value, on the smallest graph, or with your own training.
+    """Runs a script that trains, and says why it does not learn.
 
-    Examples:
-      micrograd why order my_engine.py
-      micrograd why add my_engine.py
+    Example:
       micrograd why learn train.py
 
-    `order`: why does backward() need a topological order? `add`: why do gradients add up (+=)? A
-    page steps through the graph. `learn`: why does it not learn? The script runs as it is, and a
-    sentence says what is wrong with its training steps; then the exit code is 1.
+    The script runs as it is, and a sentence says what is wrong with its training steps; the exit
+    code is 1 if something is.
     """
-    if options.question == "learn":
-        from micrograd.watching.watch import watch_script
+    from micrograd.watching.watch import watch_script
 
-        run = watch_script(options.file)
-        print(run.report())
-        return int(bool(run.findings))
-    from micrograd.grade.graded_class import BrokenRule
-    from micrograd.grade.process import class_in, file_at
-    from micrograd.grade.why import answer, why
-
-    try:
-        kind, _ = class_in(file_at(Path(options.file), options.name), options.name)
-    except BrokenRule as error:
-        raise ValueError(f"{options.file}: {error.args[2]}") from None
-    print(answer(kind, options.question)[1])
-    print(why(kind, options.question).save(options.out))
-    return 0
+    run = watch_script(options.file)
+    print(run.report())
+    return int(bool(run.findings))
 
 
 def play(options: argparse.Namespace) -> int:
@@ -189,9 +124,8 @@ def demos(options: argparse.Namespace) -> int:
         raise FileExistsError(f"demos expects a new folder, got {folder}: give it another name")
     leave = shutil.ignore_patterns("__pycache__", "gallery*", "site")  # for the README and the site
     inside = Path(__file__).parent / "demos"  # in a wheel; in a clone, they are beside the package
-    shutil.copytree(
-        inside if inside.exists() else inside.parents[1] / "demos", folder, ignore=leave
-    )
+    source = inside if inside.exists() else inside.parents[1] / "demos"
+    shutil.copytree(source, folder, ignore=leave)
     scripts, notebooks = (len([*folder.glob(f"*.{end}")]) for end in ("py", "ipynb"))
     print(f"{folder}: {scripts} scripts and {notebooks} notebooks")
     print(f"To run the first: python {folder / 'decision_boundary.py'}")
@@ -262,38 +196,28 @@ def _parser() -> argparse.ArgumentParser:
     command(demos)("folder", help="a folder that does not exist yet")
     # In a folder with a package micrograd, `python -m micrograd` would run that package instead.
     option = command(start, prog="micrograd start")
-    option("file", help="a name that ends in .py (the skeleton) or .csv (points)")
+    option("file", help="a new file, whose name ends in .py")
     option("--network", action="store_true", help="for Neuron, Layer, MLP and training")
     built = option = command(course, prog="micrograd course")
     option("--texts", metavar="FILE", help="texts of your own; see micrograd texts")
     option("--tasks", metavar="FOLDER", help="a folder with chapters of your own")
     archives = "the folder of the npm packages, as .tgz; npm fetches into it those that it lacks"
     option("--pyodide", metavar="FOLDER", help=f"{archives} (default: ~/.cache/micrograd-course)")
-    asked = option = command(why, prog="micrograd why")
-    option("question", choices=["order", "add", "learn"], help="what to explain")
-    option("file", help="a file or a notebook with your Value class, or a script that trains")
-    option("--name", default="Value", help="name of the class (default: Value)")
-    for option, name in (played, "play"), (sheet, "sheet"), (built, "course"), (asked, "why"):
+    option = command(why, prog="micrograd why")
+    option("question", choices=["learn"], help="what to explain")
+    option("file", help="a script that trains")
+    for option, name in (played, "play"), (sheet, "sheet"), (built, "course"):
         option("-o", "--out", default=f"{name}.html", help="file name of the page")
     about_grade = resources.files("micrograd.grade").joinpath("help.txt").read_text("utf-8")
     option = command(grade, prog="micrograd grade", epilog=about_grade)
-    what = "a Python file, a notebook (.ipynb), or a folder with one such file; or several of them"
-    option("files", nargs="*", metavar="file", help=what)
+    option("files", nargs="*", metavar="file", help="a Python file or a notebook (.ipynb)")
     option("--network", action="store_true", help="grade Neuron, Layer, MLP and training instead")
     name = "name of the class (default: Value)"
     option("--name", default="Value", dest="class_name", metavar="NAME", help=name)
-    option("--format", choices=["json", "gradescope", "canvas"], help="how to print the results")
-    option("--json", dest="format", action="store_const", const="json", help="--format json")
-    option("--assignment", default="micrograd", metavar="NAME", help="title of a gradebook column")
-    option("--csv", metavar="FILE", help="write the results of a class as CSV")
-    option("--html", metavar="FOLDER", help="write a page for each student")
-    option("--roster", metavar="FILE", help="all students, as CSV: a gradebook that you exported")
-    option("--points", metavar="FILE", help="a table of points for each rule, as CSV")
-    wrong = "instead, write engines with one mistake each, to try your own tests on; see --hints 0"
-    option("--wrong-engines", metavar="FOLDER", help=wrong)
-    hints = "reports tell 0 the verdict, 1 what is wrong, 2 where, 3 how to fix it (default: 3)"
+    option("--json", action="store_true", help="print the report as JSON")
+    hints = "the report tells 0 the verdict, 1 what is wrong, 2 where, 3 how to fix it (default: 3)"
     option("--hints", type=int, choices=range(4), default=3, help=hints)
-    option("--seconds", type=float, default=10.0, help="time limit for each file (default: 10)")
+    option("--seconds", type=float, default=10.0, help="time limit (default: 10)")
     return parser
 
 

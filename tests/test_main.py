@@ -120,7 +120,7 @@ def test_start_writes_a_skeleton_once(tmp_path, capsys):
 
 def test_start_refuses_other_names_and_folders_that_do_not_exist(tmp_path, capsys):
     assert main(["start", str(tmp_path / "engine.txt")]) == 2
-    assert "one of the endings .py .csv" in capsys.readouterr().err
+    assert "one of the endings .py" in capsys.readouterr().err
     assert main(["start", str(tmp_path / "nowhere" / "engine.py")]) == 2
     assert "No such file or directory" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

@@ -56,12 +56,12 @@ from typing import assert_type
 from micrograd import MLP, Value, explain, playground
 from micrograd.datasets import moons
 from micrograd.pages.page import Page
-from micrograd.plot import decision_boundary, learning_curves
+from micrograd.plot import decision_boundary, loss_curve
 X, y = moons(100, noise=0.1, seed=0)
 assert_type(explain(Value(1.0).exp()), Page)
 playground(MLP(2, [8, 1]), X, y).save("training.html")
 decision_boundary(lambda point: point[0] - 0.5, X, y).set_title("moons")
-learning_curves({"loss": [0.7, Value(0.5)], "accuracy": [0.5, 1.0]}).savefig("curves.png")
+loss_curve([0.7, Value(0.5)]).figure.savefig("curves.png")
 """,
     "optimizers and losses": """
 from typing import assert_type

@@ -1,20 +1,52 @@
-"""Engines to grade: the package's right one and its mistakes, and files that need a process."""
+"""Engines and networks to grade: the right ones and their mistakes, and files that need a process.
+
+`wrong_engines.toml` and `wrong_networks.toml` beside this file have them: each mistake edits the
+text of the right class.
+"""
 
 import __future__
 
 import ast
 import re
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
 
 from micrograd.__main__ import main
-from micrograd.grade.wrong_engines import MISTAKES as MISTAKES
-from micrograd.grade.wrong_engines import RIGHT, Mistake
+
+_ENGINES, _NETWORKS = (
+    tomllib.loads(Path(__file__).with_name(f"wrong_{name}.toml").read_text(encoding="utf-8"))
+    for name in ("engines", "networks")
+)
+RIGHT = _ENGINES["right"]  # the text of a class like the lecture's
+RIGHT_NETWORK = RIGHT + "\n" + _NETWORKS["right"]  # and of a network on it
 
 
-def edited(*edits):
+def edited(*edits, right=RIGHT):
     """The right text after all edits, each made wherever its old text occurs."""
-    for i, (old, _) in enumerate(edits):
-        assert old in Mistake("", "", edits[:i]).source
-    return Mistake("", "", edits).source
+    for old, new in edits:
+        assert old in right
+        right = right.replace(old, new)
+    return right
+
+
+class Mistake(NamedTuple):
+    """A mistake, the rule of rules.toml that it breaks, its edits, the wrong text."""
+
+    name: str
+    rule: str
+    edits: list
+    source: str
+
+
+def _mistakes(table, right):
+    for name, rule, texts in table["mistakes"]:
+        edits = [*zip(texts[::2], texts[1::2], strict=True)]
+        yield Mistake(name, rule, edits, edited(*edits, right=right))
+
+
+MISTAKES = [*_mistakes(_ENGINES, RIGHT)]
+NETWORK_MISTAKES = [*_mistakes(_NETWORKS, RIGHT_NETWORK)]
 
 
 def mistake(name):

@@ -544,7 +544,6 @@ SLOW = {
     ("JAX, jit, many steps", "W4"): "it takes minutes to compile; add --slow",
     ("compiled, JAX", "W4"): "XLA takes minutes to compile it; add --slow",
     ("compiled, JAX, many steps", "W4"): "XLA takes minutes to compile it; add --slow",
-    ("compiled, in jit of JAX", "W4"): "XLA takes minutes to compile it; add --slow",
 }
 
 

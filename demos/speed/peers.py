@@ -792,37 +792,6 @@ class ManySteps(Compiled):
         return fit(self.compiled, self.inputs, self.targets, self.optimizer, steps=count)[-1]
 
 
-class InsideJAX(Compiled):
-    """The compiled program as a function inside a step that JAX compiles, as in `JAX`."""
-
-    def __init__(self, workload):
-        import jax
-
-        jax.config.update("jax_enable_x64", True)
-        super().__init__(workload, "numpy")
-        arrays = workload.inputs, workload.targets
-        gradients_of: Any = self.compiled.jax(*(array.shape[1:] for array in arrays))
-        self.used = gradients_of.parameters  # not the rows of a table that no example needs
-        self.vector = jax.numpy.array([p.data for p in self.used])
-        self.data = [jax.numpy.array(array) for array in arrays]
-
-        def step(vector, inputs, targets):
-            loss, gradient = gradients_of(vector, inputs, targets)
-            return loss, vector - workload.lr * gradient
-
-        self.jitted = jax.jit(step, donate_argnums=0)  # may overwrite its argument
-
-    def step(self):
-        """The loss before the step, which updates the parameters."""
-        loss, self.vector = self.jitted(self.vector, *self.data)
-        return loss
-
-    def parameters(self):
-        """All parameters."""
-        moved = dict(zip(self.used, self.vector.tolist(), strict=True))
-        return np.array([moved.get(p, p.data) for p in self.leaves])
-
-
 class CasADi:
     """CasADi: the scalar program as a symbolic expression, run by its virtual machine.
 
@@ -962,7 +931,6 @@ PEERS = [
     Peer("compiled, LLVM, many steps", partial(ManySteps, executor="llvm"), *LLVM),
     Peer("compiled, JAX", partial(Compiled, executor="jax"), "compiled", "jax", "jax"),
     Peer("compiled, JAX, many steps", partial(ManySteps, executor="jax"), "compiled", "jax", "jax"),
-    Peer("compiled, in jit of JAX", InsideJAX, "compiled", "jax", "jax"),
 ]
 
 

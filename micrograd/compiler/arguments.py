@@ -85,16 +85,13 @@ def as_array(i: int, x: Numbers) -> Array | Static:
     try:
         array = np.asarray(x)
     except ValueError:
-        raise ValueError(
-            f"argument {i} has examples of different lengths, but all examples of a batch must "
-            "have the same shape: call the function once for each length"
-        ) from None
+        fix = "call the function once for each length"
+        raise ValueError(f"argument {i} has examples of different lengths: {fix}") from None
     if array.dtype.kind not in "biuf":
         text = next((v for v in array.ravel().tolist() if isinstance(v, str)), 0)
         fix = fix_of(text if array.ndim == 1 else 0, "convert it with .astype(float)")
-        raise TypeError(
-            f"argument {i}: expected an array of real numbers, got {array.dtype} {x!r:.40}: {fix}"
-        )
+        got = f"got {array.dtype} {x!r:.40}"
+        raise TypeError(f"argument {i}: expected an array of real numbers, {got}: {fix}")
     # JAX has no long doubles, and numbers in the byte order of this machine alone.
     dtype = np.dtype(float) if array.dtype.char == "g" else array.dtype.newbyteorder("=")
     array = array.astype(dtype, copy=False)

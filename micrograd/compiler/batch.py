@@ -79,10 +79,8 @@ class Batch:
         """
         if not isinstance(self._structure, int):
             key = next(iter(self.keys()), 0)
-            raise TypeError(
-                f"this batch has {len(self)} results, and backward() starts from one: "
-                f"call batch[{key!r}].backward()"
-            )
+            several = f"this batch has {len(self)} results, and backward() starts from one"
+            raise TypeError(f"{several}: call batch[{key!r}].backward()")
         upstream = None
         if not isinstance(gradient, (int, float)) and np.ndim(gradient):
             upstream, gradient = self.n * np.asarray(gradient, float), 1.0  # of the mean

@@ -44,7 +44,7 @@ from micrograd.compiler.simplify import Instructions
 from micrograd.compiler.training import Single, check_optimizer
 from micrograd.compiler.update import training_of
 from micrograd.core.pause import is_paused, open_blocks, watchers
-from micrograd.core.shapes import Numbers, Table
+from micrograd.core.shapes import Numbers
 from micrograd.core.tracing import Traced
 from micrograd.draw.foreign import check_engine
 from micrograd.engine import Value
@@ -59,8 +59,6 @@ NOTHING = Guard(len)  # of a function that reads nothing, before something is co
 OFTEN, SOON = 20, 60.0  # warn after OFTEN compilations in less than SOON seconds
 
 __all__ = ["Batch", "Compiled", "compile"]
-
-Given = float | Sequence[float | Sequence[float]] | Table  # data, for a Batch
 
 
 class Compiled:
@@ -81,16 +79,13 @@ class Compiled:
     ['*', '*', '*', '*', '*', 'mean', 'mean']
     >>> square.groups
     [* of 1 in lanes, * of 1 in lanes, * of 1 in lanes, 2 means of 1 product]
-    >>> square.picture().source.count("->")  # from w and x, and from group to group
-    7
     """
 
     def __init__(self, function: Callable[..., Any], executor: str = "") -> None:
         if not callable(function):
-            raise TypeError(
-                f"compile expects a function, got {type(function).__name__} {function!r:.40}: "
-                "pass the function itself, not its result"
-            )
+            got = f"{type(function).__name__} {function!r:.40}"
+            fix = "pass the function itself, not its result"
+            raise TypeError(f"compile expects a function, got {got}: {fix}")
         if executor not in ("", *EXECUTORS):
             raise ValueError(f"executor {executor!r} is not one of {', '.join(EXECUTORS)}")
         self.function = function
@@ -106,10 +101,6 @@ class Compiled:
         """A dict from the shapes of one example's arguments to the compiled program."""
         return self._cache.programs
 
-    @overload
-    def __call__(self, *arguments: Given, **named: Given) -> Batch: ...
-    @overload
-    def __call__(self, *arguments: Any, **named: Any) -> Any: ...
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """The results for a batch of examples, as a Batch.
 
@@ -122,10 +113,8 @@ class Compiled:
             bound = inspect.signature(self.function).bind(*arguments, **named)
             bound.apply_defaults()  # of those before the last one given
             if bound.kwargs:
-                raise TypeError(
-                    f"{self.__name__} takes {', '.join(bound.kwargs)} by keyword alone, but arrays "
-                    "go by position: remove the `*` among its parameters"
-                )
+                alone = f"{self.__name__} takes {', '.join(bound.kwargs)} by keyword alone"
+                raise TypeError(f"{alone}, but arrays go by position: remove the `*` before it")
             arguments = bound.args
         prepared = self._prepared(arguments)
         if prepared is None:
@@ -163,11 +152,11 @@ class Compiled:
         """
         prepared = self._prepared(arguments)
         if prepared is None:
-            raise TypeError(
-                "value_and_grad expects a batch of numbers, got Values: pass their data"
-            )
-        _, arrays, n = prepared
-        program = self._differentiated(prepared[0])
+            raise TypeError("value_and_grad expects numbers, got Values: pass their data")
+        program, arrays, n = prepared
+        if not (program.is_single and program.have_graphs[0]):
+            expected = "a single Value, computed outside no_grad()"
+            raise TypeError(f"{self.__name__} must return {expected}: return the loss, for example")
         size, here, there = program.places_of(parameters)
         theta = np.asarray(numbers, float)
         if theta.shape != (size,):
@@ -232,11 +221,9 @@ class Compiled:
     def _prepared(self, arguments: Sequence[Any]) -> tuple[Program, Sequence[Array], int] | None:
         # The program, the arguments as arrays, and the number of examples; None if some are Values.
         if is_recording() and not any(map(_has_values, arguments)):
-            raise ValueError(
-                f"{self.__name__} was called with plain numbers inside of a function that is being "
-                "compiled, so its result would never be updated: pass Values or arguments of that "
-                "function"
-            )
+            where = "with plain numbers inside of a function that is being compiled"
+            fix = "pass Values or arguments of that function, or it would never be updated"
+            raise ValueError(f"{self.__name__} was called {where}: {fix}")
         cache = self._cache
         if not cache.guard.holds():
             cache.clear()
@@ -259,20 +246,12 @@ class Compiled:
         lengths = {*counts} or {1}
         if len(lengths) > 1 or lengths == {0}:
             found = " and ".join(map(str, counts))
-            raise ValueError(
-                f"expected arrays with a row for each example, of the same length, got {found} rows"
-            )
+            raise ValueError(f"expected arrays with a row for each example, got {found} rows")
         [n] = lengths
         program = self.program(shapes)
         if len(arrays) == len(arguments) and all(map(is_, arrays, arguments)):
             cache.calls[kinds] = program, n
         return program, arrays, n
-
-    def _differentiated(self, program: Program) -> Program:
-        if program.is_single and program.have_graphs[0]:
-            return program
-        expected = "a single Value, computed outside no_grad()"
-        raise TypeError(f"{self.__name__} must return {expected}: return the loss, for example")
 
     def program(self, shapes: Shapes) -> Program:
         """The program for examples of these shapes, compiled on first use."""
@@ -299,10 +278,8 @@ class Compiled:
         cache = self._cache
         with one_at_a_time:
             if cache.programs.get(forward.shapes) is not forward or not cache.guard.holds():
-                raise RuntimeError(
-                    "something that the function reads has changed since this batch was computed: "
-                    "call the function again"
-                )
+                what = "something that the function reads has changed since this batch was computed"
+                raise RuntimeError(f"{what}: call the function again")
             if forward.weighted is None:
                 n, known = forward.n_results, forward.parameters
                 forward.weighted = self._recorded(forward.shapes, n, known)
@@ -343,28 +320,6 @@ class Compiled:
             self._cache.executor = asked or ("numpy" if reason else "llvm")
         return self._cache.executor
 
-    def jax(self, *shapes: tuple[int, ...]) -> Callable[..., Any]:
-        """The program as a pure function for JAX: (parameters, *arguments) -> (mean, gradients).
-
-        It works inside `jit`, `vmap` and `shard_map`, and with the optimizers of other libraries.
-        Its attribute `parameters` lists the Values in the order of the array of parameters:
-
-            gradients_of = loss.jax((2,), ())  # the shapes of the arguments, for one example
-            weights = jnp.array([p.data for p in gradients_of.parameters])
-            mean, gradients = jax.jit(gradients_of)(weights, X, y)
-
-        It computes in the dtype of the parameters, and an invalid index gives NaN. Everything
-        except the parameters and arguments is fixed: after a change of the model, call this again.
-        """
-        if not self._cache.guard.holds():
-            self._cache.clear()
-        program = self._differentiated(self.program(shapes))
-        from micrograd.compiler.run_jax import pure
-
-        found = pure(program.schedule, shapes)
-        found.parameters = program.parameters  # type: ignore[attr-defined]
-        return found
-
     def clear(self) -> None:
         """Discards all programs: the next call chooses the executor and records the function."""
         self._cache.clear()
@@ -372,10 +327,8 @@ class Compiled:
     @property
     def _latest(self) -> Program:
         if not self.programs:
-            raise RuntimeError(
-                f"{self.__name__} is compiled when it is first called, because a program depends "
-                "on the shapes of its arguments: call it once first"
-            )
+            why = "a program depends on the shapes of its arguments"
+            raise RuntimeError(f"{self.__name__} is not compiled yet, as {why}: call it once")
         return next(reversed(self.programs.values()))
 
     @property
@@ -390,19 +343,12 @@ class Compiled:
 
     @property
     def source(self) -> str:
-        """The latest program as NumPy text at the level of matrices, with a line for each group.
-
-        It defines a function of the parameters, as an array, and of the arguments of a batch, which
-        returns the mean and its gradients, or else the list of results.
-        """
+        """The latest program as NumPy text at the level of matrices, with a line for each group."""
         return self._latest.source(self.__name__)
 
     @property
     def scalar_source(self) -> str:
-        """The latest program as Python text, number by number, as it was recorded.
-
-        A ValueError if there is a loop of `scan`, of which `source` has the text.
-        """
+        """The latest program as Python text, number by number; a ValueError if it has a loop."""
         return self._latest.scalar_source()
 
     @property
@@ -472,9 +418,7 @@ def compile(*function: Any, executor: str = "") -> Any:
     adds the gradients of the mean to the `grad` of each parameter. (A call computes them, too;
     inside `no_grad()`, it computes the results alone.) `compile(model)(X).lanes` are a model's
     outputs for a batch. `source`, `groups`, `instructions` and `draw_dot(f)` show the compiled
-    program, and `jax(...)` returns it as a function for programs written with JAX. Each call copies
-    its arrays.
-    A call with Values just calls the original function.
+    program. Each call copies its arrays. A call with Values just calls the original function.
 
     Derivatives can be taken inside: of each example with respect to its own numbers, with
     `derivative`, `gradient`, `jacobian`, `hessian` or `jvp`. `value_and_grad` is for minimizers and

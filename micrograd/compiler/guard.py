@@ -21,10 +21,7 @@ any function found so far, until nothing new turns up.
 The comparison runs before every call, so most of it is done by a few == of lists, in C. nn.Module
 counts assignments to attributes; while the count stays the same, modules need not be compared.
 
-Of 27 changes such as a user makes, the next call gives the right result after 25; environment
-variables and files are not noticed. torch.compile notices 25, too; jax.jit notices none of them and
-equinox's filter_jit one, because they ask for arguments instead. A call takes 4 microseconds, that
-of jax.jit as long (`demos/speed/benchmark.py --only stale`, on an AMD EPYC).
+`demos/speed/benchmark.py --only stale` shows what is noticed, beside other compilers.
 """
 
 from __future__ import annotations
@@ -429,39 +426,17 @@ def states_of(generators: Sequence[Any]) -> list[tuple[Any, object]]:
     return [(g, _state(g)) for g in (*GLOBAL_GENERATORS.values(), *generators)]
 
 
-def check_unused(
-    states: list[tuple[Any, object]], function: Callable[..., Any], run: Callable[[], object]
-) -> None:
-    """Raises a ValueError if a generator was used since; `run` calls the function once more."""
+def check_unused(states: list[tuple[Any, object]], function: Callable[..., Any]) -> None:
+    """Raises a ValueError if a generator was used since."""
     for generator, state in states:
-        if _state(generator) != state and _is_drawn_from(generator, run):
+        if _state(generator) != state:
             found = inspect.getclosurevars(function) if inspect.isfunction(function) else None
             names = [found.nonlocals, found.globals] if found else []
             known = [pair for some in (GLOBAL_GENERATORS, *names) for pair in some.items()]
             kind = f"a generator of the class {type(generator).__name__}"
             name = next((name for name, x in known if x is generator), kind)
-            raise ValueError(
-                f"the function draws from {name}, but once compiled, it would use the same random "
-                "numbers in every call: pass them as an argument"
-            )
-
-
-def _is_drawn_from(generator: Any, run: Callable[[], object]) -> bool:
-    # Whether it changes again, and not because another thread draws: a profiler sees its own.
-    state, owners = _state(generator), list[Any]()
-
-    def watch(frame: Any, event: str, called: Any) -> None:
-        if event in ("call", "c_call"):
-            owners.append(called.__self__ if event == "c_call" else frame.f_locals.get("self"))
-
-    is_seen, profiler = isinstance(generator, random.Random), sys.getprofile()
-    sys.setprofile(watch if is_seen else profiler)
-    try:
-        run()
-    finally:
-        sys.setprofile(profiler)
-    is_changed = _state(generator) != state
-    return is_changed and (not is_seen or any(owner is generator for owner in owners))
+            fix = "but would use the same numbers in every call: pass them as an argument"
+            raise ValueError(f"the function draws from {name}, {fix}")
 
 
 def _state(generator: Any) -> object:

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -41,7 +40,6 @@ PART = 64  # loops in a function: LLVM takes much longer for large functions
 SERIAL = 500  # with more groups than this, those with few results become rows of one table
 FEW = 8  # results, or terms of a sum
 REGISTERS = 500  # numbers in the body of a loop that are not stored
-CHECKED = bool(os.environ.get("MICROGRAD_CHECKED"))  # check every access to memory, for tests
 
 
 def _where(sign: str) -> Callable[..., Num]:
@@ -67,13 +65,13 @@ ROWS = FUNCTIONS | {  # what a row of the table can do
 ROW = 6  # integers: the operation, the place of the result, those of up to four operands
 
 # A job is a list of integers: what a run gets, and what it returns. For each array it has an
-# address and a length: first the arrays below, then those that are copied to uniform slots, those
-# that are copied from there, and the arguments. For these it also has the distance between
-# examples, and whether the numbers are integers.
+# address: first the arrays below, then those that are copied to uniform slots, those that are
+# copied from there, and the arguments. For these it also has the distance between examples, and
+# whether the numbers are integers.
 STATUS, DONE, STEPS, N, HAS_ORDER, PADDED, BLOCKS, FIRST = range(8)
 ARRAYS = ("memory", "tables", "order", "losses", "numbers", "rows")
-AT = {name: FIRST + 2 * i for i, name in enumerate(ARRAYS)}
-WRONG_INDEX, NOT_FINITE, WRONG_PLACE = 1, 2, 3  # how a run may end; 0 if all is well
+AT = {name: FIRST + i for i, name in enumerate(ARRAYS)}
+WRONG_INDEX, NOT_FINITE = 1, 2  # how a run may end; 0 if all is well
 
 
 class Plan:
@@ -88,11 +86,11 @@ class Plan:
         update: Any = None,
     ) -> None:  # fmt: skip
         self.inputs, self.outputs, self.update = inputs, outputs, update
-        places = itertools.count(FIRST + 2 * len(ARRAYS), 2)
+        places = itertools.count(FIRST + len(ARRAYS))
         self.given, self.returned = ([next(places) for _ in some] for some in (inputs, outputs))
         first = next(places)
-        self.arguments = [first + 4 * i for i in range(len(schedule.inputs))]
-        self.size = first + 4 * len(self.arguments)
+        self.arguments = [first + 3 * i for i in range(len(schedule.inputs))]
+        self.size = first + 3 * len(self.arguments)
 
 
 class Layout(NamedTuple):
@@ -132,7 +130,6 @@ class _Writer:
     def __init__(self, schedule: Schedule, plan: Plan, layout: Layout) -> None:
         self.schedule, self.plan, self.layout = schedule, plan, layout
         self.text = Text()
-        self.text.checked = self.checked if CHECKED else None
         self.row_functions: set[str] = set()
         self.parts: dict[str, list[str]] = {}
         self.registers: dict[tuple[bool, int], Any] | None = None
@@ -162,20 +159,17 @@ class _Writer:
         runs = self.runs(groups)
         self.parts[name] = [f"{name}{i}" for i in range(0, len(runs), PART)]
         for i, part in enumerate(self.parts[name]):
-            self.begin(part, is_one_block=name != "means")
+            self.begin(part)
             for run in runs[i * PART : (i + 1) * PART]:
                 self.add(run)
 
-    def begin(self, name: str, is_one_block: bool = True) -> None:
+    def begin(self, name: str) -> None:
         """Begins a function; n is the number of the block, or of all blocks, or a place."""
         is_loop, types = name != "step", {"uniform": "double", "lanes": "double", "tables": "i32"}
         *self.arrays, self.n = self.text.function(name, is_loop, **types, job="i64", n="number")
-        (uniform, lanes, tables, job), size = self.arrays, 1 if is_one_block else self.n
-        self.job: Array = job._replace(length=self.plan.size)
+        uniform, lanes, self.tables, self.job = self.arrays
+        self.memory = Memories(uniform, lanes)
         self.at: Any = 0
-        self.tables = tables._replace(length=self.job.read(AT["tables"] + 1))
-        uniform = uniform._replace(length=self.layout.lanes)
-        self.memory = Memories(uniform, lanes._replace(length=size * self.layout.block))
 
     def table(self, numbers: Slots) -> int:
         """Where these numbers begin in the table of all places."""
@@ -186,18 +180,12 @@ class _Writer:
             self.size += len(flat)
         return start
 
-    def checked(self, index: Any, last: Any) -> Any:
-        """The index, or 0 if it is not from 0 to `last`; then the run ends with WRONG_PLACE."""
-        index = self.text.number(index, "i64")
-        is_valid = index.compared(">=", 0) & index.compared("<=", last)
-        self.job.write(STATUS, is_valid.where(self.job.read(STATUS), WRONG_PLACE))
-        return is_valid.where(index, 0)
-
     # ---- what runs around the groups
 
     def array(self, at: int, kind: str = "double") -> Array:
         """One of the arrays of a job."""
-        return self.job.read(at).array(kind, self.job.read(at + 1))
+        address: Num = self.job.read(at)
+        return address.array(kind)
 
     def load(self) -> None:
         """Copies the examples of a block into its lanes; the last one is repeated if they end."""
@@ -210,8 +198,8 @@ class _Writer:
             row = text.minimum(self.n * width + lane, n - 1)
             rows.append(has_order.where(order.read(has_order.where(start + row, 0)), row))
         for at, slots in zip(self.plan.arguments, self.schedule.inputs, strict=True):
-            firsts = [row * job.read(at + 2) for row in rows]
-            array, are_whole = self.array(at, "i64"), job.read(at + 3).compared("==", 1)
+            firsts = [row * job.read(at + 1) for row in rows]
+            array, are_whole = self.array(at, "i64"), job.read(at + 2).compared("==", 1)
             for column in text.range(len(slots)):
                 bits = text.joined([array.read(first + column) for first in firsts])
                 of_kinds = bits.cast("sitofp", "double"), bits.cast("bitcast", "double")
@@ -219,7 +207,7 @@ class _Writer:
 
     def step(self) -> None:
         """Computes everything once: before the lanes, tile by tile, after the means."""
-        self.begin("step", is_one_block=False)
+        self.begin("step")
         text, job, update, layout = self.text, self.job, self.plan.update, self.layout
         (uniform, lanes), arrays, width = self.memory, self.arrays, layout.width
         done, n = job.read(DONE), job.read(N)
@@ -236,7 +224,7 @@ class _Writer:
         for first in text.range(blocks, step=layout.tile):
             some = text.minimum(blocks - first, layout.tile)
             for i in text.range(some):
-                block = lanes.part(i * layout.block, layout.block)
+                block = lanes.part(i * layout.block)
                 here = [arrays[0], block, *arrays[2:]]
                 is_last = (i + first + 1).compared("==", blocks)
                 with text.when(is_new | (is_last & (surplus > 0))):
@@ -285,10 +273,9 @@ class _Writer:
         """The function that is called from outside."""
         text, plan, layout = self.text, self.plan, self.layout
         [job] = text.function("run", is_loop=False, job="i64")
-        self.job = job = job._replace(length=plan.size)
-        memory, self.tables = self.array(AT["memory"]), self.array(AT["tables"], "i32")
-        uniform = memory.part(0, layout.lanes)
-        lanes = memory.part(layout.lanes, memory.length - layout.lanes)
+        self.job = job
+        uniform, self.tables = self.array(AT["memory"]), self.array(AT["tables"], "i32")
+        lanes = uniform.part(layout.lanes)
         for at, slots in zip(plan.given, plan.inputs, strict=True):
             self.copy(self.array(at), np.arange(len(slots)), uniform, slots)
         for _ in text.range(job.read(STEPS)):
@@ -614,13 +601,9 @@ class _Writer:
         """A function that runs the rows that follow their number in the table, at n."""
         self.begin(name)
         self.is_vector = name == "lane_rows"
-        if not self.is_vector:  # both memories are one, which begins with the uniform numbers
-            length = self.job.read(AT["memory"] + 1)
-            uniform = self.memory.uniform._replace(length=length)
-            self.memory = self.memory._replace(uniform=uniform)
 
         def number(place: Any) -> Any:
-            if not self.is_vector:
+            if not self.is_vector:  # both memories are one, which begins with the uniform numbers
                 return self.memory.uniform.read(place)
             is_lane = place.compared(">=", 0)
             uniform = self.memory.uniform.read(is_lane.where(0, -1 - place))

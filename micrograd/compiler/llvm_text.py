@@ -154,59 +154,46 @@ class Num:
         line = f"call reassoc double {name}(double -0.0, {self.type} {self.name})"
         return self.text.new("double", 1, line)
 
-    def array(self, kind: str, length: Any) -> Array:
+    def array(self, kind: str) -> Array:
         """The array that begins at this address."""
-        return Array(self.text, self.text.new("ptr", 1, f"inttoptr i64 {self.name} to ptr").name,
-                     kind, length)  # fmt: skip
+        pointer = self.text.new("ptr", 1, f"inttoptr i64 {self.name} to ptr")
+        return Array(self.text, pointer.name, kind)
 
 
 class Array(NamedTuple):
-    """An array in memory; a checked text checks each access against its length."""
+    """An array in memory."""
 
     text: Text
     name: str
     kind: str
-    length: Any
 
-    def part(self, start: Any, length: Any) -> Array:
+    def part(self, start: Any) -> Array:
         """The part that begins at an index."""
-        return self._replace(name=self._pointer(start, length), length=length)
+        return self._replace(name=self._pointer(start))
 
-    def _pointer(self, index: Any, width: Any) -> str:
-        text = self.text
-        end = self.length - width
-        if isinstance(index, int) and isinstance(end, int):
-            if not 0 <= index <= end:
-                raise IndexError(f"expected an index from 0 to {end}, got {index}")
-        elif text.checked:
-            index = text.checked(index, end)
+    def _pointer(self, index: Any) -> str:
         name = index.name if isinstance(index, Num) else index
         step = f"getelementptr {self.kind}, ptr {self.name}, i64 {name}"
-        return text.new("ptr", 1, step).name
+        return self.text.new("ptr", 1, step).name
 
     def read(self, index: Any, width: int = 1) -> Num:
         """The numbers from this index on."""
         kind = _type(self.kind, width)
-        line = f"load {kind}, ptr {self._pointer(index, width)}, align {BYTES[self.kind]}"
+        line = f"load {kind}, ptr {self._pointer(index)}, align {BYTES[self.kind]}"
         found = self.text.new(self.kind, width, line)
         return found.cast("sext", "i64") if self.kind == "i32" else found
 
     def write(self, index: Any, numbers: Any) -> None:
         """Stores numbers from this index on."""
         numbers = self.text.number(numbers, self.kind)
-        pointer, align = self._pointer(index, numbers.width), BYTES[self.kind]
+        pointer, align = self._pointer(index), BYTES[self.kind]
         self.text.line(f"store {numbers.type} {numbers.name}, ptr {pointer}, align {align}")
 
 
 class Text:
-    """A text in LLVM's language, which grows line by line.
-
-    If `checked` is not None, it is a function of an index and the largest valid one, which writes
-    the check and returns an index that is valid.
-    """
+    """A text in LLVM's language, which grows line by line."""
 
     def __init__(self) -> None:
-        self.checked: Any = None
         self.is_unrolled = False  # whether loops are written turn by turn
         self.declared: set[str] = set()
         self._lines: list[str] = []
@@ -256,7 +243,7 @@ class Text:
         self._lines.append(f"define {public}void @{name}({listed}){how} {{")
         self._label("start")
         return [
-            Num(self, f"%{x}", "i64") if kind == "number" else Array(self, f"%{x}", kind, math.inf)
+            Num(self, f"%{x}", "i64") if kind == "number" else Array(self, f"%{x}", kind)
             for x, kind in arguments.items()
         ]
 

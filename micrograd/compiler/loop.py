@@ -197,10 +197,8 @@ def _once(inside: _Inside, step: Callable[..., Any], state: Any, x: Any) -> tupl
             returned = pair_of(step(state, x))
         if guard.holds():
             return returned
-    raise ValueError(
-        "a step of scan changes something outside of it, but once compiled, it runs only while it "
-        "is recorded: make it a part of the state, or return it as the output"
-    )
+    fix = "make it a part of the state, or return it as the output"
+    raise ValueError(f"a step of scan changes something outside, and runs only once: {fix}")
 
 
 def _are_plain(rows: Sequence[Leaves]) -> bool:

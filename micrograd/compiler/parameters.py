@@ -84,9 +84,8 @@ class Redirected:
 
     def __isub__(self: Any, other: Any) -> Any:
         if is_recording():
-            raise ValueError(
-                "the function changes a Value by -=: write p = p - ..., which makes a new one"
-            )
+            fix = "write p = p - ..., which makes a new one"
+            raise ValueError(f"the function changes a Value by -=: {fix}")
         return Node.__isub__(self, other)
 
     def __new__(cls, *arguments: Any, **named: Any) -> Any:
@@ -173,10 +172,6 @@ def shared_row(parameters: Sequence[Value]) -> Row:
         TypeError: the data or gradient of a parameter is not a float, or its class has its own way
             to keep them.
 
-    >>> a, b, c = Value(1.0), Value(2.0), Value(3.0)
-    >>> first, second = shared_row([a, b]), shared_row([b, c])
-    >>> second.data, first.is_current, second.is_current
-    (array([2., 3.]), False, True)
     """
     found = dict.fromkeys(map(_storage_of, parameters))
     if len(found) > 1 or None in found or any(storage.is_outdated for storage in found):
@@ -244,10 +239,10 @@ def is_recording() -> bool:
 def _redirected(kind: Any) -> Any:
     for name in ("data", "grad", "__setattr__", "__getattribute__"):
         if getattr(kind, name) is not getattr(Value, name):
+            got = f"a {kind.__name__}, whose own {name} would be bypassed"
+            fix = "use a Value, and change its data after each optimizer.step()"
             raise TypeError(
-                "expected parameters that keep their data and grad as Value does, got a "
-                f"{kind.__name__}, whose own {name} would be bypassed: use a Value, and change its "
-                "data after each optimizer.step(), or do not compile the function"
+                f"expected parameters that keep their data as Value does, got {got}: {fix}"
             )
     return type(kind.__name__, (Redirected, kind), {"__slots__": (), "__module__": kind.__module__})
 
@@ -272,10 +267,8 @@ def _set(p: Any, kind: str, number: Any) -> None:
     recording = _recording
     if recording is not None and recording.thread == get_ident() and p in recording.grad:
         if kind == "data" and number is not recording[p]:
-            raise ValueError(
-                "the function changes the data of a Value: compile the loss alone, and keep "
-                "assignments to p.data and the optimizer's step() outside"
-            )
+            fix = "compile the loss alone, and keep assignments to p.data and step() outside"
+            raise ValueError(f"the function changes the data of a Value: {fix}")
         if kind == "grad":
             recording.grad[p] = number
         return
@@ -296,8 +289,6 @@ def _as_float(p: Value, number: Any, kind: str = "data") -> float:
     known = as_number(number)
     if not isinstance(known, float):
         name = repr(p.label) if p.label else "a parameter"
-        raise TypeError(
-            f"compiled functions compute with floats, got {number!r:.60} "
-            f"as the {kind} of {name}: convert it with float()"
-        )
+        got = f"got {number!r:.60} as the {kind} of {name}"
+        raise TypeError(f"compiled functions compute with floats, {got}: convert it with float()")
     return known

@@ -30,10 +30,8 @@ def picture(schedule: Schedule, arguments: Sequence[str], format: str, rankdir: 
     """
     groups = schedule.groups
     if len(groups) > LARGEST:
-        raise ValueError(
-            f"a drawing has at most {LARGEST} groups, but the program has {len(groups)}: print its "
-            ".groups instead, or draw a smaller network or fewer steps"
-        )
+        got = f"but the program has {len(groups)}: print its .groups, or draw a smaller network"
+        raise ValueError(f"a drawing has at most {LARGEST} groups, {got}")
     quick = QUICK if len(groups) > MANY else {}
     dot = Digraph(
         format=format,

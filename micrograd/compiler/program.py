@@ -197,19 +197,15 @@ class Program:
 
         def gradients_of(result: int, upstream: Array | None) -> tuple[Row, Array]:
             if is_lost or not self.have_graphs[result]:
-                raise RuntimeError(
-                    "this batch has no gradients, since its result is a number such as .data, or "
-                    "was computed inside no_grad(): return a Value, computed outside"
-                )
+                why = "its result is a number such as .data, or was computed inside no_grad()"
+                raise RuntimeError(f"this batch has no gradients, since {why}: return a Value")
             if has_gradients and upstream is None:
                 return self.row, gradients
             if has_gradients:  # the arrays were not copied: the same results come from them now
                 again = self.with_gradients(parameters, arguments, n)[2]
                 if not np.allclose(again, lanes, rtol=1e-12, atol=0, equal_nan=True):
-                    raise RuntimeError(
-                        "an array has changed since this batch was computed: call the function "
-                        "again"
-                    )
+                    what = "an array has changed since this batch was computed"
+                    raise RuntimeError(f"{what}: call the function again")
             weighted, weights = weighted_of(self), np.zeros((n, self.n_results))
             weights[:, result] = 1.0 if upstream is None else upstream
             _, found, _ = weighted.with_gradients(parameters, [*kept, weights], n)

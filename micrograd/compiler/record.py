@@ -108,11 +108,9 @@ def recorded(
             candidates.update(dict.fromkeys(v for v in new if not v._prev))
             before.update(v for v in new if v._prev)
         else:
-            raise ValueError(
-                "the function creates and keeps new Values on every call: create its parameters "
-                "once, outside"
-            )
-        check_unused(states, function, attempt)
+            what = "the function creates and keeps new Values on every call"
+            raise ValueError(f"{what}: create its parameters once, outside")
+        check_unused(states, function)
     return found
 
 
@@ -140,10 +138,9 @@ def _attempt(
             results, structure = [sum(products, Value(0.0))], 0
             nodes = topological_order(*nodes, *results)
         if old := next((v for v in nodes if v in before), None):
-            raise ValueError(
-                f"the function uses a result of {old._op!r} that was computed before the call and "
-                "would never be updated: compute it inside the function, or use its .detach()"
-            )
+            what = f"a result of {old._op!r} that was computed before the call"
+            fix = "compute it inside, or it would never be updated; or use its .detach()"
+            raise ValueError(f"the function uses {what}: {fix}")
         have_graphs = [v._chain_rule is not unrecorded for v in results]
         outcomes = [recording.place(v.data) for v in results]
         used = dict.fromkeys(v for v in nodes if v in candidates)
@@ -181,10 +178,8 @@ def _results(returned: Any) -> tuple[list[Value], Any]:
     structure = structured(returned, found)
     for x in found or [returned]:
         if not isinstance(x, Value) and as_number(x) is NotImplemented:
-            raise TypeError(
-                "a compiled function must return a Value, or a list, an array or a dict of Values, "
-                f"got {type(x).__name__}: return the loss, or several results"
-            )
+            expected = "a Value, or a list, an array or a dict of Values"
+            raise TypeError(f"a compiled function must return {expected}, got {type(x).__name__}")
     values = [x if isinstance(x, Value) else Value(x) for x in found]
     for x, v in zip(found, values, strict=True):
         if isinstance(x, Traced):  # taken out of a graph, by .data: nothing to go back through

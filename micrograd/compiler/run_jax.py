@@ -214,24 +214,6 @@ def filled(a: Array, n: int) -> Array:
     return rows if len(rows) == n else rows[np.minimum(np.arange(n), len(rows) - 1)]
 
 
-def pure(schedule: Schedule, shapes: Sequence[tuple[int, ...]]) -> Callable[..., Any]:
-    """The function (parameters, *arguments) -> (mean, gradients) of a schedule with gradients."""
-    (n_parameters, _), *_ = schedule.constants
-
-    def function(parameters: Array, *arguments: Array) -> tuple[Array, Array]:
-        parameters, *arrays = map(jnp.asarray, (parameters, *arguments))
-        found = [parameters.shape, *(a.shape for a in arrays)]
-        if found[0] != (n_parameters,) or [shape[1:] for shape in found[1:]] != list(shapes):
-            expected = [(n_parameters,), *(("n", *shape) for shape in shapes)]
-            raise ValueError(f"expected arrays of shapes {expected}, got {found}")
-        n = max([len(a) for a in arrays if a.ndim], default=1)
-        run = JaxRun(schedule, parameters.astype(jnp.result_type(float, parameters)))
-        uniform = run.after(run.lanes(arrays, n)[0], n)
-        return uniform[0], uniform[1 : 1 + n_parameters]
-
-    return function
-
-
 class JaxExecutor:
     """An executor that runs a schedule on all devices that JAX finds, in 'float64' or 'float32'.
 

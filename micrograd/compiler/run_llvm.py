@@ -65,9 +65,9 @@ class Job:
             self.point(at, array)
 
     def point(self, at: int, array: Array) -> None:
-        """Sets the address and the length of an array, which the job keeps."""
+        """Sets the address of an array, which the job keeps."""
         if self._known.get(at) is not array:
-            self.numbers[at : at + 2] = [_address(array), array.size]
+            self.numbers[at] = _address(array)
             self._known[at] = array
 
     def run(self, n: int, arguments: Sequence[Array], steps: int = 1) -> bool:
@@ -85,8 +85,6 @@ class Job:
             return True
         if status == llvm_code.WRONG_INDEX:
             raise IndexError("take got an index that is out of range or not a whole number")
-        if status == llvm_code.WRONG_PLACE:
-            raise RuntimeError("the compiled program used a place outside of its memory")
         return False
 
     def _give(self, i: int, array: Array) -> Array:
@@ -95,9 +93,7 @@ class Job:
         if not (is_plain and array.dtype in (FLOAT, INTEGER)):
             source = np.array(array, float, order="C")
         distance = width if array.ndim else 0
-        self.numbers[at : at + 4] = [
-            _address(source), source.size, distance, source.dtype == INTEGER,
-        ]  # fmt: skip
+        self.numbers[at : at + 3] = [_address(source), distance, source.dtype == INTEGER]
         # A copy is used once: the array may change. The array itself is only weakly referenced;
         # meanwhile its numbers stay where they are, because NumPy does not resize such an array.
         known = weakref.ref(array) if source is array else lambda: None

@@ -19,8 +19,6 @@ parameters, which runs after the means, so every executor that runs the program 
     * of 2
     - of 2
     1 sum of 2 products
-    >>> update.states
-    ['v']
 
 The numbers are those of `zero_grad()`, `backward()` and `step()`, up to rounding.
 """
@@ -195,10 +193,8 @@ class Training:
         if not is_finite:
             optimizer._parameters.check_gradients()
             check_loss(self._losses[done])
-            raise ValueError(
-                "the squares of the gradients add up to more than 1.8e308, so no parameter was "
-                "changed: scale the loss, or try a lower learning rate"
-            )
+            found = "the squares of the gradients overflow, so no parameter was changed"
+            raise ValueError(f"{found}: scale the loss, or try a lower learning rate")
 
 
 def _kept(optimizer: Any) -> tuple[Any, ...]:

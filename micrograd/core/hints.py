@@ -11,7 +11,7 @@ HINTS = {
     ),
     "Optimizer clip_grad_norm cosine": "import it from micrograd.optim",
     "Parameter ReLU Tanh Sigmoid Activation accuracy": "import it from micrograd.nn",
-    "animate decision_boundary learning_curves loss_curve": "import it from micrograd.plot",
+    "animate decision_boundary loss_curve": "import it from micrograd.plot",
     "tensor Tensor Vector Matrix array zeros ones randn": "use values(...), an array of Values",
     "Scalar Variable": "use Value",
     "topological_sort build_topo": "use topological_order(root)",

@@ -20,20 +20,13 @@ and the fix. `grade_file("my_engine.py")` does the same in a separate process.
         found     a.grad = 0
     Fix: write self.grad = 1.0 in backward(), once, before the loop that calls each _backward().
 
-Our own Value gives the expected numbers. Basic rules are checked first. Failures with the same
-probable cause are reported as one. An operation that the class lacks is "not there yet", which is
-not a failure. A limit of the original micrograd, such as the depth of a graph, is only noted.
-
-To add a rule, write a table for it in `rules.toml`, after those that are checked before it: its
-points, and the programs that show it. What it says, and how to fix it, is in `texts/en.toml`.
+Basic rules are checked first, and failures with the same probable cause are reported as one. An
+operation that the class lacks is "not there yet", which is not a failure. A limit of the original
+micrograd, such as the depth of a graph, is only noted.
 
 For lessons of your own (`micrograd/course/` is one), there are the parts of a report: `plan()` has
-all rows in order, `checks_of(GradedClass(MyValue), rows)` the outcome of each, `method_of` says
-where to look, `drawing` shows a program, and `OURS` runs it with our Value.
-
-`grade(Value, network=[Neuron, Layer, MLP])` checks a network on such a class in the same way.
-
-`micrograd grade --help` says how a whole class of students is graded.
+all checks in order, `checks_of(GradedClass(MyValue), rows)` their outcomes, `method_of` says where
+to look, `drawing` shows a program, and `OURS` runs it with our Value.
 """
 
 from collections.abc import Iterable
@@ -65,19 +58,13 @@ def grade(
     Args:
         kind: the class.
         name: how the report calls it.
+        network: classes and functions of a network on it, which then are graded: Neuron, Layer,
+            MLP, a loss such as mse, and a function train, as far as they are there.
         language: that of the report, as in `explain`.
-        network: the classes and functions of a network on it, which then are graded: Neuron, Layer
-            and MLP, a loss such as mse, and a function train, as far as they are there.
 
     Raises:
         TypeError: kind is not a class.
         ValueError: kind is our own Value or a subclass of it.
-
-    >>> class Value:
-    ...     def __init__(self, data):
-    ...         self.data, self.grad = data, 0
-    >>> grade(Value).passed
-    False
     """
     if not isinstance(kind, type):
         what = f"grade expects a class, got {shown(kind, 40)}"
@@ -88,6 +75,6 @@ def grade(
     graded = GradedClass(kind) if network is None else GradedNetwork(kind, network)
     try:
         checks = network_checks(graded) if isinstance(graded, GradedNetwork) else checks_of(graded)
-        return Report(name or kind.__name__, tuple(checks), language=language)
+        return Report(name or kind.__name__, tuple(checks), language)
     finally:
         graded.restore()

@@ -1,13 +1,9 @@
 """All checks of a class: each program runs with it and our Value, and the numbers are compared.
 
-The expected numbers come from our own Value. If the forward pass of the class is wrong, its own
-slope is the expected gradient, computed by central differences.
-
 A failed check is not a mistake yet: one `=` instead of `+=` makes dozens of checks fail. So each
 failure first gets a rule, from the text of its error or from how the numbers differ; then failures
 that follow from a mistake found before are set aside (`affects` in rules.toml says which); and what
-remains are the entries of the report, in the order in which a learner would mend them. Points are
-lost for entries alone.
+remains are the entries of the report, in the order in which a learner would mend them.
 """
 
 from __future__ import annotations
@@ -15,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from itertools import permutations
 
 from micrograd.derivatives import near
@@ -51,59 +46,46 @@ FREES_GRAPH = (
 # Of a network: rules for which its outputs do not matter, and those that any mistake may break.
 ALONE = {"parameters", "equal", "zero", "loss", "unmoved", "uphill", "stale"}
 LAST = {"step", "learns"}
+METHODS = {"+": "__add__", "*": "__mul__"}
 MAY_REFUSE = {"a ** b", "2.0 ** a"}  # the lecture's __pow__ takes plain exponents only
 
 # ---- 1. The checks
 
 
 def checks_of(graded: GradedClass, rows: Iterable[Row] | None = None) -> Iterator[Check]:
-    """The checks of a class, each run on demand: these rows of the plan, or all of them in order.
-
-    >>> from micrograd.grade.programs import OURS
-    >>> next(checks_of(OURS)).name
-    'Value: number and gradient of a new one'
-    """
+    """The checks of a class, each run on demand: these rows, or all of the plan."""
     for row in plan() if rows is None else rows:
-        task = graded.is_started and task_of(row)
-        lacking = row.check("to do" if task else "not there yet", found=_obstacle(row, graded))
-        wrong = graded.misspelt(REFLECTED.get(row.operation) or _method_alone(row))
-        if wrong and row.aspect in ("value", "number and gradient of a new one"):
-            yield row.check("failed", mistake="spelling", expected=wrong[1], found=wrong[0])
-        elif (graded.is_started and is_to_do(row, graded)) or not _is_there(row, graded):
-            yield lacking
-        else:
-            check = _checked(row, graded)
-            is_later = task and check.status == "failed" and first_left(graded) < task
-            yield lacking if is_later else check
+        yield _checked(row, graded)
     if rows is None and (others := graded.others()):
         found = ", ".join(f"{name}()" for name in others)
         yield Check("other methods", "unchecked", "", "noted", "unchecked", "a check", found)
 
 
-def _method_alone(row: Row) -> str:
-    """The method that a row is about, '' if it is about several or none."""
-    if row.mistake == "construct":
-        return "__init__"
-    methods = methods_in(row.operation) if row.expression else set()
-    return min(methods) if len(methods) == 1 else ""
-
-
 def _checked(row: Row, graded: GradedClass) -> Check:
-    """The outcome of the first program of a row that does not pass, else a passed check."""
-    judged = (_judgement(row, program, graded) for program in row.programs)
-    check = next((one for one in judged if not one.passed), row.check())
-    if check.status == "failed" and row.expression:
-        return replace(check, composed=_is_composed(row.expression, graded))
-    return check
+    """The outcome of a row: of the first of its programs that does not pass."""
+    methods = methods_in(row.operation) if row.expression else {"__init__"}
+    method = REFLECTED.get(row.operation, min(methods))
+    is_first = row.aspect in ("value", "number and gradient of a new one")
+    if is_first and (wrong := graded.misspelt(method)):
+        return row.check("failed", mistake="spelling", expected=method, found=wrong)
+    task = graded.is_started and task_of(row)
+    if _is_there(row, graded) and not (graded.is_started and is_to_do(row, graded)):
+        judged = (_judgement(row, program, graded) for program in row.programs)
+        check = next((one for one in judged if not one.passed), row.check())
+        is_failed = check.status == "failed"
+        return replace(check, composed=_is_composed(row, graded)) if is_failed else check
+    return row.check("to do" if task else "not there yet", found=_obstacle(row, graded))
 
 
-def _is_composed(expression: str, graded: GradedClass) -> bool:
+def _is_composed(row: Row, graded: GradedClass) -> bool:
     """Whether the class computes the operation from others, and so inherits their mistakes."""
-    out = root_of(expression)
+    if not row.expression:
+        return False
+    out = root_of(row.expression)
     inner = f"any(len(getattr(v, '_prev', ())) for v in {out}._prev)"
-    op, has_inner = graded.tried(("", False), f"{expression}; n = [str({out}._op), {inner}]")
-    own = {"+": "__add__", "*": "__mul__"}.get(op)  # -a may be a * -1
-    return has_inner or (own is not None and own not in methods_in(expression))
+    op, has_inner = graded.tried(("", False), f"{row.expression}; n = [str({out}._op), {inner}]")
+    own = METHODS.get(op)  # -a may be a * -1
+    return has_inner or (own is not None and own not in methods_in(row.expression))
 
 
 # ---- 2. Operations that are not there yet
@@ -112,10 +94,9 @@ def _is_composed(expression: str, graded: GradedClass) -> bool:
 def _is_there(row: Row, graded: GradedClass) -> bool:
     """Whether the class has the operation; the only way to find out is to try it."""
     is_of_numpy = row.operation == "NumPy"
-    if not is_of_numpy and row.is_basic:
+    if row.is_basic and not is_of_numpy:
         return True
-    error = graded.error_in(row.programs[0] if is_of_numpy else row.expression)
-    if not error:
+    if not (error := graded.error_in(row.expression or row.programs[0])):
         return True  # whatever is wrong, the check itself will find it
     # An error about the number, as for the log of -1: the class may raise it wrongly.
     of_number = {"ValueError", "ArithmeticError", "RecursionError"} & error.kinds
@@ -148,7 +129,7 @@ def _judgement(row: Row, program: str, graded: GradedClass) -> Check:
     except BrokenRule as broken:
         mistake, expected, found = broken.args
         if isinstance(broken, RaisedError):
-            mistake, place = mistake_behind_error(broken, row, graded), broken.place
+            mistake, place = _mistake_behind_error(broken, row, graded), broken.place
         elif row.mistake in ("construct", "numpy", "twice") and mistake != "untouched":
             mistake = row.mistake
         elif row.mistake == "inplace" and mistake in ("result", "number"):
@@ -164,8 +145,8 @@ def _compare(row: Row, program: str, graded: GradedClass) -> None:
     """Raises BrokenRule if a program gives different numbers with the class and with our Value."""
     forward, ours = graded.observed(program, backward=False), expected_of(program)
     root = root_of(program)
-    is_right = near(forward.data[root], ours.data[root])
-    if not is_right and (row.aspect == "value" or not row.expression):
+    is_of_value = row.aspect == "value" or not row.expression  # else another check reports it
+    if is_of_value and not near(forward.data[root], ours.data[root]):
         y = ours.data[root]
         turned = {"2.0 - a": -y, "2.0 / a": y and 1 / y}.get(row.operation, y)
         mistake = "swapped" if near(forward.data[root], turned) else "value"
@@ -187,10 +168,9 @@ def _compare(row: Row, program: str, graded: GradedClass) -> None:
         if many > 20 * few:
             found = f"{few} function calls for 4 nodes, {many} for 13 nodes"
             raise BrokenRule("paths", "work proportional to the number of nodes", found)
-    right = ours.grad if is_right else graded.slopes(program)  # another check reports the number
-    if wrong := [v for v in leaves_of(program) if not near(after.grad[v], right[v])]:
-        mistake = mistake_behind_gradients(row, program, graded, after.grad, right)
-        raise BrokenRule(mistake, *(_told("grad", wrong, x) for x in (right, after.grad)))
+    if wrong := [v for v in leaves_of(program) if not near(after.grad[v], ours.grad[v])]:
+        mistake = _mistake_behind_gradients(row, program, graded, after.grad, ours.grad)
+        raise BrokenRule(mistake, *(_told("grad", wrong, x.grad) for x in (ours, after)))
 
 
 def _told(attribute: str, names: list[str], values: Numbers) -> str:
@@ -201,17 +181,10 @@ def _told(attribute: str, names: list[str], values: Numbers) -> str:
 # ---- 4. Causes of wrong gradients
 
 
-def mistake_behind_gradients(
+def _mistake_behind_gradients(
     row: Row, program: str, graded: GradedClass, found: Numbers, right: Numbers
 ) -> str:
-    """The rule that explains wrong gradients.
-
-    >>> from micrograd.grade.programs import OURS
-    >>> row = next(row for row in plan() if row.aspect == "chain rule")
-    >>> wrong, right = {"a": 1.0, "b": 1.0}, {"a": -4.0, "b": -4.0}
-    >>> mistake_behind_gradients(row, row.programs[0], OURS, wrong, right)
-    'chain'
-    """
+    """The rule that explains wrong gradients."""
     if _is_early(program, graded):
         return "early"
     if _closure_is_on_operand(graded):
@@ -345,7 +318,7 @@ def _calls_of_closure(program: str, graded: GradedClass) -> int:
 # ---- 5. Causes of errors
 
 
-def mistake_behind_error(error: RaisedError, row: Row, graded: GradedClass) -> str:
+def _mistake_behind_error(error: RaisedError, row: Row, graded: GradedClass) -> str:
     """The rule that explains an error."""
     text, name, kinds = error.text, graded.title, error.kinds
     number_on_the_left = text.endswith(f"and '{name}'") and text.count(name) == 1
@@ -443,19 +416,14 @@ ELSEWHERE = {"construct": "__init__", "fresh": "__init__", "nothing": "__init__"
 
 
 def method_of(check: Check, graded: GradedClass) -> str:
-    """The method to look at after a check that did not pass, '' if it may be any.
-
-    >>> from micrograd.grade.programs import OURS
-    >>> method_of(Check("2.0 * a", "value", "b = 2.0 * a", "failed", "reflected"), OURS)
-    '__rmul__'
-    """
+    """The method to look at after a check that did not pass, '' if it may be any."""
     if check.mistake in ELSEWHERE:
         return ELSEWHERE[check.mistake]
     if check.mistake == "children":
         made, ours = graded.run(check.program, backward=False), OURS.run(check.program)
         short = (v._op for x, v in ours.items() if operands(made[x]) < len(v._prev))
-        if op := {"+": "__add__", "*": "__mul__"}.get(next(short, "")):
-            return op
+        if method := METHODS.get(next(short, "")):
+            return method
     if check.operation in REFLECTED:
         return REFLECTED[check.operation]
     if check.operation in EXPRESSIONS and check.mistake not in OF_WALK:
@@ -466,8 +434,6 @@ def method_of(check: Check, graded: GradedClass) -> str:
 
 # ---- 8. The tasks of `micrograd start`: later ones are not mistakes
 
-SIGNS = {"__add__": "+", "__mul__": "*"}
-
 
 def is_to_do(row: Row, graded: GradedClass) -> bool:
     """Whether a check needs a task that is not begun."""
@@ -477,15 +443,15 @@ def is_to_do(row: Row, graded: GradedClass) -> bool:
         # An operand in the place of its data calls __rmul__, too, but that is a mistake.
         return row.mistake == "reflected" or not re.match("in __r(add|mul)__", error.place)
     has_gradients = ".backward()" in program and root_of(program) not in leaves_of(program)
-    methods = methods_in(program) & SIGNS.keys() if has_gradients else ()
-    return any(_has_no_closure(method, graded) for method in methods)
+    methods = methods_in(program) if has_gradients else ()
+    return any(_has_no_closure(x, graded) for x, method in METHODS.items() if method in methods)
 
 
-def _has_no_closure(method: str, graded: GradedClass) -> bool:
-    """Whether the result of an operation has the _backward of a new Value, which does nothing."""
-    made = f"a = Value(3.0); b = a {SIGNS[method]} a"
+def _has_no_closure(sign: str, graded: GradedClass) -> bool:
+    """Whether the result of + or * has the _backward of a new Value, which does nothing."""
+    made = f"a = Value(3.0); b = a {sign} a"
     code = "getattr({}._backward, '__code__', 0)".format
-    own = getattr(getattr(graded.kind, method, None), "__code__", None)
+    own = getattr(getattr(graded.kind, METHODS[sign], None), "__code__", None)
     names = own and {*own.co_varnames, *own.co_cellvars, *own.co_names}
     is_begun = bool(names and names & {"_backward", "grad"})
     return not is_begun and graded.tried(False, f"{made}; same = {code('a')} is {code('b')}")
@@ -503,10 +469,3 @@ def _obstacle(row: Row, graded: GradedClass) -> str:
     *_, (_, line), (name, _) = error.calls
     fix = ": use plain numbers there" * (int(later[0][-1]) > task_of(row))
     return f"{row.operation} is written, but line {line} calls {name}, which is {later[0]}{fix}"
-
-
-@cache
-def first_left(graded: GradedClass) -> int:
-    """The first task that is not begun: a failure in a later one does not count."""
-    tasks = ((task_of(x), x) for x in plan())
-    return min((task for task, x in tasks if task and is_to_do(x, graded)), default=100)

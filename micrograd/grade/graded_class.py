@@ -26,17 +26,13 @@ from typing import Any, NamedTuple
 from micrograd.draw.foreign import LOOKED_FOR
 from micrograd.engine import Value
 
-ALIASES = {  # names that learners use instead of the lecture's
-    "data": LOOKED_FOR["data"], "grad": LOOKED_FOR["grad"],
-}  # fmt: skip
+ALIASES = {x: LOOKED_FOR[x] for x in ("data", "grad")}  # instead of the lecture's names
 WALKS = re.compile(r"back|grad|prop", re.IGNORECASE)  # in the name of what computes all gradients
 LONGEST = 300  # characters of any text
-STEP = 1e-4  # for central differences: their error is about STEP^2 = 1e-8, rounding adds 1e-12
 # What a class may raise. In a process of its own, that is all: Ctrl-C does not reach it.
 caught: list[type[BaseException]] = [Exception, SystemExit]
 HERE = str(Path(__file__).parent)
-PATHS = sysconfig.get_paths()
-LIBRARIES = tuple({PATHS[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+LIBRARIES = {sysconfig.get_path(x) for x in ("stdlib", "platstdlib", "purelib", "platlib")}
 
 Numbers = Mapping[str, float]  # maps names of Values in a program to data or gradients
 
@@ -60,7 +56,7 @@ class RaisedError(BrokenRule):
         text: the error in words.
         place: the method and line in the code of the class, '' if it was raised elsewhere.
         calls: the name and line of each function of the class that was running, the last one last.
-        on_purpose: whether it is the error of an `assert`, or that of a `raise`, there.
+        on_purpose: whether an `assert` or a `raise` there made it.
     """
 
     def __init__(self, error: BaseException) -> None:
@@ -71,10 +67,9 @@ class RaisedError(BrokenRule):
         others = HERE, "<frozen", *LIBRARIES
         outside = [x for x in frames if not x[0].co_filename.startswith(others)]
         self.calls = [(code.co_name, number) for code, number in outside]
-        if outside:
-            code, number = outside[-1]
-            place = f"in {code.co_name}, line {number} of {Path(code.co_filename).name}"
-            self.place = printable(place)
+        for code, number in outside[-1:]:
+            file = Path(code.co_filename).name
+            self.place = printable(f"in {code.co_name}, line {number} of {file}")
             line = linecache.getline(code.co_filename, number) * (outside[-1] is frames[-1])
         # `assert insintance(x, int)` raises a NameError, which is a mistake
         said = re.search(r"(?:^|: )(?:(assert)\b|raise (?:\w+\.)*(\w+))", line.strip())
@@ -100,17 +95,10 @@ class GradedClass:
     Attributes:
         kind: the class itself.
         made: makes an instance from a number.
-        title: its name.
         names: what programs can use besides it, by name.
         walk: the name of the method that computes all gradients.
         starts_with_none: whether a gradient is None until there is one.
         is_started: whether `micrograd start` made its file, which has tasks.
-
-    >>> class Scalar:
-    ...     def __init__(self, value):
-    ...         self.value, self.grad = value, 0.0
-    >>> GradedClass(Scalar).run("a = Value(2.0)")["a"].data
-    2.0
     """
 
     def __init__(self, kind: type) -> None:
@@ -142,7 +130,7 @@ class GradedClass:
         names = sorted(dir(self.kind), key=lambda name: not WALKS.search(name))
         for name in ["backward", *(name for name in names if not name.startswith("__"))]:
             method = getattr(self.kind, name, None)
-            is_method = inspect.isfunction(method) and _takes_self(method)
+            is_method = inspect.isfunction(method) and takes(method, None)
             if is_method and (name == "backward" or self._reaches(name)):
                 yield name
 
@@ -153,14 +141,13 @@ class GradedClass:
             getattr(a + a, walk)()
         return bool(a.grad)
 
-    def misspelt(self, method: str) -> tuple[str, str] | None:
-        """A special method that looks like this one, which the class lacks; and the right name."""
+    def misspelt(self, method: str) -> str:
+        """A special method that looks like this one, which the class lacks; '' if there is none."""
         own = [name for name in vars(self.kind) if name.startswith("_") and name.endswith("_")]
         if not method.startswith("__") or method in own:
-            return None
+            return ""
         strange = [name for name in own if not hasattr(int, name) and name not in dir(type)]
-        found = difflib.get_close_matches(method, strange, 1, cutoff=0.8)
-        return (found[0], method) if found else None
+        return next(iter(difflib.get_close_matches(method, strange, 1, cutoff=0.8)), "")
 
     def others(self) -> list[str]:
         """The methods that no check knows: operations of the class's own, with their names."""
@@ -190,33 +177,25 @@ class GradedClass:
         return {name: x for name, x in made.items() if name not in names}
 
     def observed(self, program: str, backward: bool = True) -> Observed:
-        """Data and gradients after a program.
-
-        Raises:
-            RaisedError: the program raises an error.
-            BrokenRule: a result is not a Value, or its data or grad is not a number.
-        """
+        """Data and gradients after a program; a BrokenRule, if one of them is not a number."""
         with raising():
             made = self.run(program, backward)
         tables: dict[str, dict[str, float]] = {"data": {}, "grad": {}}
         for name, v in made.items():
             for word, table in tables.items():
-                table[name] = self._number(name, v, word)
+                table[name] = self.number(name, v, word)
             if name in leaves_of(program) and (count := operands(v)):
                 rule = "fresh" if len({*map(id, made.values())}) == len(made) else "result"
                 raise BrokenRule(rule, f"{name}._prev is empty", f"{name}._prev holds {count}")
         return Observed(**tables)
 
-    def _number(self, name: str, v: Any, word: str) -> float:
-        # The data or grad of what a program calls by this name; whatever that raises is caught.
-        try:
+    def number(self, name: str, v: Any, word: str) -> float:
+        """The data or grad of what a program calls by this name; an array of one is a number."""
+        with raising():
             x: Any = self if type(v).__module__ == "numpy" else getattr(v, word, self)
-            # An array with a single number counts as that number.
             is_array = getattr(x, "ndim", None) == 0 or getattr(x, "size", None) == 1
             is_number = is_array or isinstance(x, numbers.Real)
             number = float(x.item() if is_array else x) if is_number else math.nan
-        except tuple(caught) as error:
-            raise RaisedError(error) from None
         if x is self:
             what = f"{name} is a {type(v).__name__}, {shown(v, 40)}, without .{word}"
             raise BrokenRule("result", f"{name} is a {self.title}", what)
@@ -261,15 +240,6 @@ class GradedClass:
             sys.setprofile(None)
         return events.count("call") + events.count("c_call")
 
-    def slopes(self, program: str) -> Numbers:
-        """Central differences of the root of a program with respect to each leaf."""
-
-        def data(leaf: str, shift: float) -> float:
-            moved = program.replace(f"{leaf} = Value(", f"{leaf} = Value({shift} + ")
-            return self.observed(moved, backward=False).data[root_of(program)]
-
-        return {x: (data(x, STEP) - data(x, -STEP)) / (2 * STEP) for x in leaves_of(program)}
-
 
 @cache
 def leaves_of(program: str) -> tuple[str, ...]:
@@ -282,15 +252,8 @@ def leaves_of(program: str) -> tuple[str, ...]:
 
 
 def root_of(program: str) -> str:
-    """The name of the Value on which backward() is called last, or of the last Value.
-
-    >>> root_of("a = Value(3.0); b = a + a; b.backward(); a.grad = 0.0; b.backward()")
-    'b'
-    """
+    """The name of the Value on which backward() is called last, or of the last Value."""
     return re.split(r"[ .]", program.split("; ")[-1])[0]
-
-
-# ---- Facts about classes and objects
 
 
 def is_ours(kind: object) -> bool:
@@ -305,20 +268,17 @@ def operands(v: Any) -> int:
     return 0
 
 
-def _takes_self(function: Any) -> bool:
-    # Whether a method can be called without arguments.
-    _, *others = inspect.signature(function).parameters.values()
-    return all(
-        x.default is not x.empty or x.kind in (x.VAR_POSITIONAL, x.VAR_KEYWORD) for x in others
-    )
+def takes(function: Any, *arguments: Any) -> bool:
+    """Whether a function can be called with these arguments."""
+    try:
+        inspect.signature(function).bind(*arguments)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def printable(text: str) -> str:
-    r"""A text of a class or a file with control characters and lone surrogates escaped.
-
-    >>> print(printable("a\x1b[2Jb\ud800"))
-    a\x1b[2Jb\ud800
-    """
+    """A text of a class or a file with control characters and lone surrogates escaped."""
     letters = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return "".join(letters)[:LONGEST]
 

@@ -4,16 +4,10 @@ As for a Value, each program runs with the learner's classes and with ours, and 
 compared. Which activations the classes have is their choice: it is found out, and ours get the same
 ones. The weights are set, so they are looked for: under w and b, or in any attribute with as many
 Values. A network is trained by `descent`, from weights as its class draws them.
-
-    >>> from micrograd.grade.programs import plan
-    >>> ours = GradedNetwork(Value, [nn.Neuron, nn.Layer, nn.MLP])
-    >>> sorted({check.status for check in network_checks(ours) if check.operation != "train()"})
-    ['not there yet', 'passed']
 """
 
 from __future__ import annotations
 
-import ast
 import inspect
 import math
 import random
@@ -37,6 +31,7 @@ from micrograd.grade.graded_class import (
     is_ours,
     raising,
     shown,
+    takes,
 )
 from micrograd.grade.programs import NETWORK, ROWS, Check, Row, plan, task_of
 
@@ -70,18 +65,15 @@ LEARNED = 0.5  # squared error on XOR; a straight line has 1 at best
 class GradedNetwork(GradedClass):
     """The classes and functions that are graded, with the lecture's names for their parts.
 
-    Args:
-        kind: the class Value below them.
-        parts: the classes Neuron, Layer and MLP, a loss and a training function, as far as they are
-            there; others do no harm.
+    `kind` is the class Value below them. Of `parts`, those with one of the names in ROLES count.
     """
 
     def __init__(self, kind: type, parts: Iterable[Any]) -> None:
         super().__init__(kind)
         named = {getattr(x, "__name__", ""): x for x in parts}
-        found = {role: [named[x] for x in names if x in named] for role, names in ROLES.items()}
-        self.roles = {role: x for role, [x, *_] in ((a, b) for a, b in found.items() if b)}
-        if "loss" in self.roles and not _takes(self.roles["loss"], [], []):
+        usual = ((role, x) for role, names in ROLES.items() for x in reversed(names))
+        self.roles = {role: named[x] for role, x in usual if x in named}  # the first name wins
+        if "loss" in self.roles and not takes(self.roles["loss"], [], []):
             del self.roles["loss"]  # such as the loss(batch_size=None) of micrograd's demo
         self.names |= self.roles | {"descent": partial(descent, self)}
         self.calls_parameters = True
@@ -128,11 +120,7 @@ class GradedNetwork(GradedClass):
         return [*(model.parameters() if self.calls_parameters else model.parameters)]
 
     def results(self, program: str) -> dict[str, Any]:
-        """The numbers of what the last line with `=` makes, by name.
-
-        Raises:
-            BrokenRule: the program raises an error, or a result is not a number.
-        """
+        """The numbers of what the last line with `=` makes, by name, or a BrokenRule."""
         with raising():
             made = self.run(program)
             return {name: self.plain(name, made[name]) for name in results_of(program)}
@@ -143,7 +131,7 @@ class GradedNetwork(GradedClass):
             found = [self.plain(f"{name}[{i}]", each) for i, each in enumerate(x)]
             return found[0] if len(found) == 1 else found
         if isinstance(x, self.kind):
-            return self._number(name, x, "data")
+            return self.number(name, x, "data")
         if name.startswith("y") or not isinstance(x, (int, float)):
             what = f"{name} is a {type(x).__name__}, {shown(x, 40)}"
             raise BrokenRule("floats", f"{name} is a {self.title}", what)
@@ -199,29 +187,16 @@ class GradedNetwork(GradedClass):
 
 
 def results_of(program: str) -> list[str]:
-    """The names on the left of the last `=` of a program.
-
-    >>> results_of("a = Value(1.0); count, own = 1, a.data")
-    ['count', 'own']
-    """
-    steps = (ast.parse(step).body[0] for step in reversed(program.split("; ")))
-    last = next(step for step in steps if isinstance(step, ast.Assign))
-    return [x.id for x in ast.walk(last.targets[0]) if isinstance(x, ast.Name)]
-
-
-def _takes(function: Any, *arguments: Any) -> bool:
-    try:
-        inspect.signature(function).bind(*arguments)
-    except (TypeError, ValueError):
-        return False
-    return True
+    """The names on the left of the last `=` of a program, two in `a = 1; count, own = a, 2`."""
+    *_, names = re.findall(r"(?:^|; )([\w, ]+) = ", program)
+    return str(names).split(", ")
 
 
 # ---- 2. Training
 
 
 def slopes(graded: GradedNetwork, model: Any) -> tuple[float, list[float]]:
-    """The squared error of a model on XOR, and its gradient; all gradients are 0 then."""
+    """The squared error of a model on XOR, and its gradient."""
     parameters = graded.parameters(model)
     for v in parameters:
         v.grad = 0.0
@@ -231,10 +206,7 @@ def slopes(graded: GradedNetwork, model: Any) -> tuple[float, list[float]]:
     gaps = [end + graded.made(-y) for end, (_, y) in zip(ends, XOR, strict=True)]
     loss = reduce(add, [gap * gap for gap in gaps])
     getattr(loss, graded.walk)()
-    gradient = [float(v.grad) for v in parameters]
-    for v in parameters:
-        v.grad = 0.0
-    return float(loss.data), gradient
+    return float(loss.data), [float(v.grad) for v in parameters]
 
 
 def descent(
@@ -275,10 +247,7 @@ def mistake_of_training(graded: GradedNetwork) -> tuple[str, str]:
     """The rule that a training function breaks, '' if none, and what was found.
 
     One step has to go against the gradient; the second one against the gradient where it begins,
-    and not against the sum of both.
-
-    Raises:
-        BrokenRule: the function needs other arguments, so that it cannot be checked, or it fails.
+    and not against the sum of both. A BrokenRule tells of a function that cannot be checked.
     """
     train, xs, ys = graded.roles["train"], [x for x, _ in XOR], [y for _, y in XOR]
     with raising():
@@ -318,11 +287,12 @@ def _cosine(a: Sequence[float], b: Sequence[float]) -> float:
 # ---- 3. The checks
 
 
-def network_checks(graded: GradedNetwork, rows: Iterable[Row] | None = None) -> Iterator[Check]:
-    """The checks of a network, each run on demand: these rows of the plan, or all in order."""
-    has_zero_grad = hasattr(graded.roles.get("MLP"), "zero_grad")
-    known = {"engine", *graded.roles, *["zero_grad"] * has_zero_grad}
-    for row in plan(network=True) if rows is None else rows:
+def network_checks(graded: GradedNetwork) -> Iterator[Check]:
+    """The checks of a network, each run on demand."""
+    known = {"engine", *graded.roles}
+    if hasattr(graded.roles.get("MLP"), "zero_grad"):
+        known.add("zero_grad")
+    for row in plan(network=True):
         state = random.getstate()  # the caller's, who may be in a notebook
         try:
             if row.operation.removesuffix("()") in known:

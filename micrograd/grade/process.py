@@ -22,13 +22,11 @@ import subprocess
 import symtable
 import sys
 import tempfile
-import time
 import tokenize
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -44,15 +42,13 @@ from micrograd.grade.graded_class import (
     is_ours,
     printable,
 )
-from micrograd.grade.graded_network import PARTS, ROLES, GradedNetwork, network_checks
+from micrograd.grade.graded_network import ROLES, GradedNetwork, network_checks
 from micrograd.grade.programs import Check, plan
 from micrograd.grade.report import Report
 
 Statement = tuple[str, ast.stmt]  # the name of its file or cell, and the statement
 SETTINGS = ("sys.setrecursionlimit(", "sys.path.")  # calls that the class may need
-ENDINGS = (".py", ".ipynb")
 COMMAND = re.compile(r"([ \t]*)([%!?].*|.*\?+\s*|\w+ *= *[%!].*)$")  # of IPython
-HIDDEN = {"__pycache__", "node_modules", "site-packages"}
 MEGABYTES = 2048  # limit on the memory of the process
 FILE_MEGABYTES = 256  # limit for each file it writes: a log in an endless loop would fill the disk
 # The child runs the same package as this process, wherever it is; the graded file does not see it.
@@ -61,20 +57,9 @@ CHILD = (
     "del sys.path[0]; main(*sys.argv[2:])"
 )
 LOADING = Check("file", "loads", "import my_engine")  # the first check of a file
-NETWORK_CLASSES = "a class Neuron, Layer or MLP"
-PACKAGES = Path(__file__).resolve().parents[2]
 
 
 # ---- 1. Here: the process and what it has found
-
-
-RUNNING: set[subprocess.Popen[bytes]] = set()
-
-
-def end(process: subprocess.Popen[bytes]) -> None:
-    """Ends a process and those that it has started."""
-    with suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL) if hasattr(os, "killpg") else process.kill()
 
 
 def grade_file(
@@ -84,7 +69,7 @@ def grade_file(
     network: bool = False,
     language: str | None = None,
 ) -> Report:
-    r"""The report on a class in a file or a notebook, which runs in a separate process.
+    """The report on a class in a file or a notebook, which runs in a separate process.
 
     Only the top-level statements that define the class run. If the file does not load, never ends,
     crashes or needs more than 2 GB of memory, the report says so and names the check that was
@@ -92,39 +77,34 @@ def grade_file(
     not against malice: the file runs with all your permissions.
 
     Args:
-        path: a .py file, a notebook (.ipynb), or a folder with one file that defines the class.
-        seconds: time limit for the whole run.
+        path: a .py file or a notebook (.ipynb).
+        seconds: time limit.
         class_name: the name of the class in the file.
-        language: that of the report, as in `explain`.
         network: whether Neuron, Layer and MLP are graded instead, a loss and a training function;
             the class below them may be in another file that this one imports.
+        language: that of the report, as in `explain`.
 
     Raises:
-        FileNotFoundError: there is no such file, or not exactly one in the folder.
+        FileNotFoundError: there is no such file.
         ValueError: seconds is not above 0.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "my_engine.py")
-    ...     _ = file.write_text("class Value:\n    while True: pass")
-    ...     print(grade_file(file, seconds=0.5).mistakes[0][0].rule)
-    Every program must end.
     """
     if not seconds > 0:
         raise ValueError(f"grade expects seconds above 0, got {seconds}")
-    file = file_at(Path(path), class_name, network)
-    began, found = time.monotonic(), ""
-    command = [sys.executable, "-P", "-c", CHILD, str(PACKAGES), str(file), class_name]
-    command.append("network" * network)
+    file = os.path.realpath(path)
+    if not os.path.isfile(file):
+        what = f"{path} is a folder" if os.path.isdir(file) else f"there is no file {path}"
+        raise FileNotFoundError(f"{printable(what)}: grade expects a Python file or a notebook")
+    limit = math.ceil(seconds) + 1  # for the processor, if this process is gone
+    packages = str(Path(__file__).resolve().parents[2])
+    child = "-P", "-c", CHILD, packages, file, class_name, "network" * network, str(limit)
     with tempfile.TemporaryFile() as results:
         process = subprocess.Popen(
-            [*command, str(math.ceil(seconds) + 1)],
+            [sys.executable, *child],
             stdin=subprocess.DEVNULL, stdout=results, stderr=subprocess.DEVNULL,
             start_new_session=True,  # on Windows, nothing
             # Numerical libraries start a thread for each core, and each reserves memory.
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
         )  # fmt: skip
-        RUNNING.add(process)
         try:
             code = process.wait(seconds)
             found = f"the process ended itself with exit code {code}"
@@ -133,12 +113,14 @@ def grade_file(
         except subprocess.TimeoutExpired:
             found = f"not finished after {seconds:g} seconds"
         finally:  # also after Ctrl-C
-            end(process)
+            with suppress(OSError):  # with those that it has started
+                os.killpg(process.pid, signal.SIGKILL) if hasattr(os, "killpg") else process.kill()
             process.wait()
-            RUNNING.discard(process)
         results.seek(0)
         lines = results.readlines()
-    checks = [*_read(lines)]
+    checks = list[Check]()
+    with suppress(TypeError, ValueError):  # up to what the file wrote between them
+        checks.extend(Check(**json.loads(line)) for line in lines)
     planned = [LOADING, *(row.check("not run") for row in plan(network))]
     rest = planned[len(checks) :]
     if rest and (not checks or checks[0].passed):
@@ -148,17 +130,7 @@ def grade_file(
     name = printable(os.fspath(path))
     if checks and checks[0].passed and (place := checks[0].place):
         name += f" (of several, the class in {place})"
-    seconds = time.monotonic() - began
-    return Report(name, (*checks, *rest), seconds, language=language)
-
-
-def _read(lines: Sequence[bytes]) -> Iterator[Check]:
-    # The checks, up to the first line that is none: the file wrote between them.
-    for line in lines:
-        try:
-            yield Check(**json.loads(line))
-        except (TypeError, ValueError):
-            return
+    return Report(name, (*checks, *rest), language)
 
 
 # ---- 2. In the process
@@ -188,84 +160,58 @@ def main(file: str, class_name: str, network: str, seconds: str) -> None:
 
 def _found(file: Path, class_name: str, network: bool) -> Iterator[Check]:
     """The check that there is a class, and all others."""
-    checks: Iterator[Check] = iter(())
-    place = ""
+    expected = "a class Neuron, Layer or MLP" if network else f"a class {class_name}"
     try:
-        if network:
-            checks = network_checks(network_in(file, class_name))
-        else:
-            kind, place = class_in(file, class_name)
-            checks = checks_of(GradedClass(kind))
+        checks, place = checks_in(file, class_name, network)
+    except BrokenRule as broken:
+        (mistake, lacking, found), place = broken.args, ""
+        expected = lacking or expected
     except BaseException as error:
         kinds = {ModuleNotFoundError: "module", ImportError: "import", MemoryError: "memory",
                  SyntaxError: "syntax"}  # fmt: skip
         mistake = next((kinds[kind] for kind in kinds if isinstance(error, kind)), "load")
         raised = RaisedError(error)
         found, place = raised.text, raised.place * (mistake != "syntax")  # its text names the line
-        if isinstance(error, BrokenRule):
-            mistake, _, found, place = *error.args, ""
-        what = NETWORK_CLASSES if network else f"a class {class_name}"
-        expected, found = printable(what), printable(found)
-        yield replace(LOADING, status="failed", mistake=mistake, place=place,
-                      expected=expected, found=found)  # fmt: skip
     else:
-        yield from chain([replace(LOADING, place=place)], checks)
+        yield replace(LOADING, place=place)
+        yield from checks
+        return
+    yield replace(LOADING, status="failed", mistake=mistake, place=place,
+                  expected=printable(expected), found=printable(found))  # fmt: skip
 
 
 # ---- 3. The class in a file
 
 
-def class_in(path: Path, name: str) -> tuple[type, str]:
-    """The class of this name that a file or a notebook defines or imports, and where it is.
+def checks_in(path: Path, name: str, network: bool) -> tuple[Iterator[Check], str]:
+    """The checks of what a file defines or imports, and where the class is if there are several.
 
     Of several classes of this name, it is the one with most methods: a notebook may begin a new one
-    below the one that works. Where it is, is only told then.
-
-    Raises:
-        BrokenRule: it does neither, or the class is ours.
-        Exception: whatever the file itself raises.
+    below the one that works. A BrokenRule tells of a class that is missing, or ours.
     """
-    kind, place, _ = _defined(path, name)
-    if is_ours(kind):
-        what = f"{name} is this package's own engine: there is nothing to grade"
-        raise BrokenRule("ours", f"a class {name}", what)
-    return kind, place
-
-
-def network_in(path: Path, name: str) -> GradedNetwork:
-    """The network that a file or a notebook defines or imports, on the class of this name.
-
-    Raises:
-        BrokenRule: it does neither, or the network is ours.
-        Exception: whatever the file itself raises.
-    """
-    usual = {x for names in ROLES.values() for x in names}
-    kind, _, names = _defined(path, name, usual)
-    parts = [names[x] for x in names.keys() & usual if callable(names[x])]
-    own = [x for x in parts if x not in [*vars(nn).values()]]
+    usual = {x for names in ROLES.values() for x in names} if network else set[str]()
+    kind, place, names = _defined(path, name, usual)
+    given = [names[x] for x in names.keys() & usual if callable(names[x])] if network else [kind]
+    own = [x for x in given if not is_ours(x) and x not in [*vars(nn).values()]]
     if not any(isinstance(x, type) for x in own):
-        ours = len(own) < len(parts)
-        what = "this package's own: there is nothing to grade" if ours else "no such class"
-        raise BrokenRule("ours" if ours else "name", NETWORK_CLASSES, what)
-    return GradedNetwork(kind, own)
+        if len(own) == len(given):
+            raise BrokenRule("name", "", "no such class")
+        raise BrokenRule("ours", "", "this package's own: there is nothing to grade")
+    checks = network_checks(GradedNetwork(kind, own)) if network else checks_of(GradedClass(kind))
+    return checks, place
 
 
-def _defined(path: Path, name: str, also: Collection[str] = ()) -> tuple[type, str, dict[str, Any]]:
+def _defined(path: Path, name: str, also: Collection[str]) -> tuple[type, str, dict[str, Any]]:
     """The class of a name in a file, where it is if there are several, and all that is defined.
 
-    Args:
-        path: the file or notebook.
-        name: the name of the class.
-        also: names of classes and functions that are needed, too, if they are there. A statement
-            that only functions need may fail: their data may not be there.
-
-    Raises:
-        BrokenRule: the class is missing.
+    `also` has names of classes and functions that are needed, too, if they are there. A statement
+    that only functions need may fail: their data may not be there.
     """
     if path.suffix == ".ipynb":
         statements = [*_cells(path, [name, *also])]
     else:
-        statements = [(str(path), x) for x in _parsed(_text(path), str(path))]
+        with tokenize.open(path) as text:
+            statements = [(str(path), x) for x in _parsed(text.read(), str(path))]
     classes = dict.fromkeys(node.name for _, node in statements if isinstance(node, ast.ClassDef))
     kinds = ast.ClassDef, ast.FunctionDef, ast.ImportFrom
     defined = {x for _, node in statements if isinstance(node, kinds) for x in _names(node)[0]}
@@ -296,17 +242,14 @@ def _defined(path: Path, name: str, also: Collection[str] = ()) -> tuple[type, s
 
 @contextmanager
 def _module(path: Path) -> Iterator[ModuleType]:
-    """A new module for a file, as part of its package.
-
-    It finds other files in its folder and in the folder above. A package called `micrograd` hides
-    ours meanwhile.
-    """
+    """A new module for a file, as part of its package, which hides ours if it has its name."""
     root, folders = path.parent, [""]
     while (root / "__init__.py").is_file():
         folders.insert(0, root.name)
         root = root.parent
     package = ".".join(filter(None, folders)) or "graded"
     top = package.partition(".")[0]
+    # Other files may be in the folder or in the one above.
     sys.path[:0] = map(str, dict.fromkeys((path.parent, path.parent.parent, root)))
     ours = {x: sys.modules.pop(x) for x in [*sys.modules] if x.partition(".")[0] == top}
     with suppress(BaseException):  # what an __init__.py raises is not about the class
@@ -324,60 +267,7 @@ def _module(path: Path) -> Iterator[ModuleType]:
         sys.modules.update(ours)
 
 
-# ---- 4. Files
-
-
-def files_of(path: Path, class_name: str, network: bool = False) -> list[Path]:
-    """A file itself; of a folder, the files in it, at any depth, that define what is graded."""
-    if not os.path.isdir(path):
-        return [path]
-    found = (x for x in path.rglob("*") if x.suffix in ENDINGS and os.path.isfile(x))
-    seen = (x for x in found if all(map(is_seen, x.relative_to(path).parts)))
-    names = [x for role in {*PARTS.values()} for x in ROLES[role]] if network else [class_name]
-    return sorted(x for x in seen if _has_class(x, names))
-
-
-def is_seen(name: str) -> bool:
-    """Whether a file or folder of this name is looked at."""
-    return not (name.startswith(".") or name in HIDDEN)
-
-
-def _has_class(file: Path, names: Iterable[str]) -> bool:
-    try:
-        text = file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return True  # its report says why it cannot be read
-    start = "^" if file.suffix == ".py" else r'("|\\n)'  # a line in JSON
-    return bool(re.search(rf"{start}[ \t]*class ({_any_of(names)})\b", text, re.MULTILINE))
-
-
-def _any_of(names: Iterable[str]) -> str:
-    return "|".join(map(re.escape, names))
-
-
-def file_at(path: Path, class_name: str, network: bool = False) -> Path:
-    """The file at a path, or the only file in a folder that defines what is graded.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-    """
-    found = [Path(os.path.realpath(x)) for x in files_of(path, class_name, network)]
-    if len(found) == 1 and os.path.isfile(found[0]):
-        return found[0]
-    what = f"there is no file {path}"
-    if os.path.isdir(path):
-        what = NETWORK_CLASSES if network else f"a class {class_name}"
-        what = f"{path} is a folder in which {len(found)} files define {what}"
-        what += " (a whole class is graded with --csv FILE or --html FOLDER)"
-    raise FileNotFoundError(f"{printable(what)}: grade expects a Python file or a notebook")
-
-
-# ---- 5. Statements
-
-
-def _text(path: Path) -> str:
-    with tokenize.open(path) as file:
-        return file.read()
+# ---- 4. Statements
 
 
 def _parsed(source: str, place: str) -> list[ast.stmt]:
@@ -395,11 +285,7 @@ def _parsed(source: str, place: str) -> list[ast.stmt]:
 
 
 def _cells(path: Path, names: Sequence[str]) -> Iterator[Statement]:
-    """The statements of a notebook; cells with a syntax error are left out.
-
-    Raises:
-        SyntaxError: it is in the last cell that should define one of these classes.
-    """
+    """The statements of a notebook; a syntax error counts only in the last cell with a class."""
     broken = None
     for i, cell in enumerate(json.loads(path.read_text(encoding="utf-8-sig"))["cells"], 1):
         if cell["cell_type"] != "code":
@@ -409,7 +295,7 @@ def _cells(path: Path, names: Sequence[str]) -> Iterator[Statement]:
         source = re.sub(r"\A\s*%%(?!(time|timeit|capture|prun)\b)(?s:.*)", "", source)
         place = f"cell {i} of {path.name}"
         linecache.cache[place] = (len(source), None, source.splitlines(), place)  # for tracebacks
-        is_of_class = re.search(rf"^class ({_any_of(names)})\b", source, re.M)
+        is_of_class = re.search(rf"^class ({'|'.join(names)})\b", source, re.M)
         try:
             nodes = _parsed(source, place)
             broken = None if is_of_class else broken
@@ -433,15 +319,10 @@ def needed_for(names: Iterable[str], statements: Sequence[Statement]) -> list[St
         count = len(kept)
         for i, statement in enumerate(statements):
             bound, used = _names(statement[1])
-            if bound & names and not _trains(statement[1]):
+            if bound & names:
                 kept[i] = statement
                 names |= used
     return [kept[i] for i in sorted(kept)]
-
-
-def _trains(node: ast.stmt) -> bool:
-    """Whether a statement is a loop that trains, which defines nothing."""
-    return isinstance(node, (ast.For, ast.While)) and ".backward(" in ast.unparse(node)
 
 
 @cache
@@ -451,6 +332,8 @@ def _names(node: ast.stmt) -> tuple[set[str], set[str]]:
     It changes a name whose attribute it sets, as in Value.tanh = tanh.
     """
     bound, used, code = set[str](), set[str](), ast.unparse(node)
+    if isinstance(node, (ast.For, ast.While)) and ".backward(" in code:
+        return bound, used  # a loop that trains defines nothing
     is_star = isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
     if is_star or code.startswith(SETTINGS):
         bound.add("*")

@@ -7,19 +7,21 @@ import pytest
 from micrograd.grade.process import grade_file
 from micrograd.grade.programs import Check
 
+OPTIONS = {
+    "--micrograd": "the Value class in this file",
+    "--micrograd-network": "Neuron, Layer, MLP, a loss and a training function in this file",
+}
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds the options."""
-    group = parser.getgroup("micrograd")
-    about = "also check the Value class in this file, operation by operation"
-    group.addoption("--micrograd", metavar="FILE", help=about)
-    about = "also check Neuron, Layer, MLP, a loss and a training function in this file"
-    group.addoption("--micrograd-network", metavar="FILE", help=about)
+    for option, what in OPTIONS.items():
+        parser.getgroup("micrograd").addoption(option, metavar="FILE", help=f"also check {what}")
 
 
 def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
     """Adds a test for each check."""
-    for option in ("--micrograd", "--micrograd-network"):
+    for option in OPTIONS:
         if not (path := session.config.getoption(option)):
             continue
         try:

@@ -71,7 +71,7 @@ def html_page(
     page starts, if any. Files are first looked for in `folder`. `mark` stands before and after each
     text, for a page in several languages.
 
-    >>> html_page("report", title="A page", body="")[:15]
+    >>> html_page("worksheet", title="A page", tasks="", solutions="")[:15]
     '<!doctype html>'
     """
     words = texts_of("pages")

@@ -13,7 +13,7 @@ changes Matplotlib's settings, or leaves a figure open.
 """
 
 from micrograd.plot.boundary import decision_boundary
-from micrograd.plot.curves import learning_curves, loss_curve, training_figure
+from micrograd.plot.curves import loss_curve, training_figure
 from micrograd.plot.figure import check_path, save
 from micrograd.plot.health import health
 from micrograd.plot.history import History, animate
@@ -27,7 +27,6 @@ __all__ = [
     "decision_boundary",
     "health",
     "landscape",
-    "learning_curves",
     "loss_curve",
     "save",
     "slope",

@@ -34,12 +34,12 @@ def draw_curves(
     epochs: Sequence[float] | None,
     unit: str,
     until: float = math.inf,
-    best: bool = False,
 ) -> None:
-    """Draws the curves of training and validation, with the last numbers or the best one above.
+    """Draws the curves of training and validation, with their last numbers above.
 
-    `kind` is "loss" or "accuracy"; the other arguments are as in `learning_curves`. The curves end
-    at the epoch `until`, but the axes have space for the later ones.
+    `kind` is "loss" or "accuracy", and the key of the numbers in `training` and `validation`; None
+    or NaN was not measured. The curves end at the epoch `until`, but the axes have space for the
+    later ones.
     """
     theme, lines, above = theme_of(ax), [], []
     for (name, (colour, width)), given in zip(STYLES.items(), (training, validation), strict=True):
@@ -62,17 +62,12 @@ def draw_curves(
     elif ax.dataLim.y0 >= 0:
         ax.set_ylim(bottom=0)
     ax.set(xlim=ax.get_xlim(), ylim=ax.get_ylim())  # before the curves are cut off
-    points: list[Any] = []
-    better, form, precise = (min, ".3g", ".3g") if kind == "loss" else (max, ".0%", ".1%")
+    form = ".3g" if kind == "loss" else ".0%"
     for line in lines:
         known = np.asarray(line.get_xydata())
         points = known[known[:, 0] <= until].tolist()
         line.set_data(np.reshape(points, (-1, 2)).T)
         above += [f"{line.get_label()} {y:{form}}" for _, y in points[-1:]]
-    if best and points:
-        x, y = better(points, key=lambda point: point[1])
-        ax.scatter([x], [y], 40, theme["panel"], edgecolors=theme["ink"], zorder=6)
-        above = [said("plot", "best", y=f"{y:{precise}}", unit=unit, x=f"{x:g}")]
     title = ", ".join(above) if above or until < math.inf else said("plot", "none")
     ax.set_title(title, loc="right", fontsize="small", color=theme["faint"])
     if len(lines) > 1:
@@ -103,47 +98,6 @@ def loss_curve(
     ax = ax or NotebookFigure(4.0, 3.0, dark).add_subplot()
     draw_curves(ax, "loss", {"loss": losses}, {}, None, "step")
     return ax
-
-
-@spoken
-def learning_curves(
-    training: Curves,
-    validation: Curves | None = None,
-    *,
-    epochs: Sequence[float] | None = None,
-    unit: str = "epoch",
-    dark: bool = False,
-    language: str | None = None,
-) -> Figure:
-    """Loss and accuracy over the epochs, with the best ones in validation (or training) marked.
-
-    Args:
-        training: a dict with the keys "loss" or "accuracy" or both, each with a list of a number or
-            Value for each epoch. None or NaN means that it was not measured in this epoch.
-        validation: the same for the validation set.
-        epochs: the epochs to which the numbers belong; by default 1, 2, 3, ...
-        unit: the label of the horizontal axis, in the singular.
-        dark: whether the figure has a dark background.
-        language: that of the words in it, as in `explain`.
-
-    Raises:
-        ValueError: there is a key other than "loss" and "accuracy".
-
-    >>> figure = learning_curves(
-    ...     {"loss": [0.7, 0.5, 0.4], "accuracy": [0.5, 0.75, 1.0]}, {"loss": [0.8, 0.6, 0.7]}
-    ... )
-    >>> [ax.get_title(loc="right") for ax in figure.axes]
-    ['best 0.6, epoch 2', 'best 100.0%, epoch 3']
-    """
-    validation = validation or {}
-    kinds = sorted({*training, *validation}, reverse=True)
-    if not kinds or not {*kinds} <= {"loss", "accuracy"}:
-        raise ValueError(f'expected "loss" or "accuracy" or both, got {kinds}')
-    figure = NotebookFigure(4.6 * len(kinds), 3.4, dark)
-    panels = figure.subplots(1, len(kinds), squeeze=False)[0]
-    for kind, ax in zip(kinds, panels, strict=True):
-        draw_curves(ax, kind, training, validation, epochs, unit, best=True)
-    return figure
 
 
 @spoken

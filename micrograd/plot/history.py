@@ -149,9 +149,8 @@ class History:
         is_known = latest and np.array_equal(now.scores, latest[0].scores)
         return self._kept if is_known else [*self._kept, now]
 
-    def curves(self) -> dict[str, Any]:
-        """The losses and accuracies of all frames, as arguments for `plot.learning_curves`."""
-        frames = self.all_frames()
+    def _curves(self, frames: Sequence[Frame]) -> dict[str, Any]:
+        # The losses and accuracies of frames, as arguments of `draw_curves`.
         curves: dict[str, Any] = {"epochs": [frame.step for frame in frames], "unit": self.unit}
         for name in ("training", "validation"):
             numbers = [getattr(frame, name) for frame in frames]
@@ -191,7 +190,8 @@ class History:
 
     @spoken
     def _film(self, dark: bool) -> Film:
-        frames, curves = self.all_frames(), self.curves()
+        frames = self.all_frames()
+        curves = self._curves(frames)
         width, height = figure_size(self.scene.plane)
         height = 7.2 * height / (width + 3.2) + 0.3 * bool(self.title)
         figure = NotebookFigure(7.2, height, dark)
@@ -213,7 +213,8 @@ class History:
         return filmed(figure, draw, len(frames))
 
     def _data(self) -> dict[str, Any]:
-        frames, curves = self.all_frames(), self.curves()
+        frames = self.all_frames()
+        curves = self._curves(frames)
         scene, plane = self.scene, self.scene.plane
         packed, units = zip(*(_as_bytes(frame.scores) for frame in frames), strict=True)
         data: dict[str, Any] = {

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from operator import mul
 from statistics import fmean
@@ -231,9 +231,12 @@ def overwritten(h: History) -> Gaps:
 
 def one_example(h: History) -> Gaps:
     """A loss of the same example in each step, of several, or of the same few of many."""
-    seen = [sorted(zip(*look.inputs.values(), strict=False)) for look in h.looks]
-    few = len(seen[-1]) if seen else 0
-    is_same = len(seen) > 2 and few and seen[-1] == seen[-2] == seen[0] and h.step.passes == 1
+    if len(h.looks) < 3 or h.step.passes != 1:
+        return None
+    looks = h.looks[0], h.looks[-2], h.looks[-1]
+    first, before, seen = (sorted(zip(*x.inputs.values(), strict=False)) for x in looks)
+    few = len(seen)
+    is_same = few and first == before == seen
     key, is_part = ("one_example.few", FEW * few < h.examples) if few > 1 else ("", h.examples > 1)
     return {"key": key, "n": h.examples, "few": few} if is_same and is_part else None
 
@@ -342,13 +345,13 @@ def plateau(h: History) -> Gaps:
 
 def scale(h: History) -> Gaps:
     """Inputs that are the same for all targets, or far from 1."""
-    if len({row for row, _ in h.seen}) == 1 < len({*h.seen}):
-        return {"key": "scale.same", "first": ", ".join(f"{x:.3g}" for x in h.seen[0][0][:3])}
+    if len(h.seen) > 1 == len(rows := {row for row, _ in h.seen}):
+        return {"key": "scale.same", "first": ", ".join(f"{x:.3g}" for x in rows.pop()[:3])}
     columns: dict[str, list[float]] = defaultdict(list)
     for row in h.look.rows(h.look.inputs).values():
         for k, i in enumerate(row):
             columns[f"[{k}]"] += h.look.inputs[i]
-    sizes = {column: math.sqrt(fmean(x * x for x in xs)) for column, xs in columns.items()}
+    sizes = {column: norm(xs) / math.sqrt(len(xs)) for column, xs in columns.items()}
     column = max(sizes, key=sizes.__getitem__, default="")
     if not sizes or NEAR < sizes[column] < FAR or sizes[column] in (0, math.inf):
         return None
@@ -358,9 +361,10 @@ def scale(h: History) -> Gaps:
 def targets(h: History) -> Gaps:
     """Targets far from 1 that a loss which explodes, or hardly falls, does not come near to."""
     numbers = [t for _, _, t in h.look.pairs]
-    is_far = numbers and math.sqrt(fmean(t * t for t in numbers)) >= FAR
+    if not numbers or norm(numbers) < FAR * math.sqrt(len(numbers)):
+        return None
     is_missed = stays(h) or exploded(h) or (unexplained(h) > POOR and len(h.losses) > 10)
-    return {"low": min(numbers), "high": max(numbers)} if is_far and is_missed else None
+    return {"low": min(numbers), "high": max(numbers)} if is_missed else None
 
 
 def reach(h: History) -> Gaps:
@@ -394,10 +398,11 @@ def shuffled(h: History) -> Gaps:
     """The same examples and the same targets in several steps, or in X and y, in other pairs."""
     if h.mixed:
         return {"n": h.mixed}
+    if len(h.looks) < FEW or len(h.seen) <= len(h.look.examples):
+        return None
     looks = [sorted(look.examples) for look in h.looks]
     columns = {tuple(tuple(sorted(xs)) for xs in zip(*pairs, strict=True)) for pairs in looks}
-    is_shuffled = len(columns) == 1 < len({*map(tuple, looks)}) and len(looks) >= FEW
-    return {"n": len(looks[0])} if is_shuffled else None
+    return {"n": len(looks[0])} if len(columns) == 1 < len({*map(tuple, looks)}) else None
 
 
 def twice(h: History) -> Gaps:
@@ -408,7 +413,7 @@ def twice(h: History) -> Gaps:
 
 def imbalance(h: History) -> Gaps:
     """A model that always names the largest class, or a class that is the only one."""
-    seen, are_classes = Counter(h.seen), {op for op, *_ in h.look.pairs} <= {"tanh", "sigmoid"}
+    seen, are_classes = h.seen, {op for op, *_ in h.look.pairs} <= {"tanh", "sigmoid"}
     are_all = len(seen) >= SEEN and min(seen.values()) >= TIMES and h.step.passes == 1
     is_one = are_classes and are_all and len({t for _, t in seen}) == 1
     if is_one or (h.largest_class == 1 and h.examples >= SEEN):
@@ -462,8 +467,9 @@ def equal_weights(h: History) -> Gaps:
 def dead(h: History) -> Gaps:
     """ReLUs whose output is 0 for all examples."""
     looks = [look.units for look in h.looks]
+    relus = {key: any(xs) for key, xs in h.look.units.items() if key[0] == "ReLU"}
     layers: dict[str, list[bool]] = defaultdict(list)
-    for key in {key for units in looks for key in units if key[0] == "ReLU"}:
+    for key in relus if not all(relus.values()) else ():
         outputs = [units[key] for units in looks if key in units]
         if sum(map(len, outputs)) >= SEEN:
             layers[h.layer[key[1]]].append(not any(map(any, outputs)))

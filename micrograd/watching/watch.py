@@ -199,9 +199,9 @@ class Run:
         if self._looking and isinstance(root, Value):
             checked += [v.data for v in order]
             if not step.reached:
-                step.reached = any(node in self._index for node in order)
-                step.look = Look(order, self._index) if step.reached or first else step.look
-            known = variables(None) if first else {}
+                look = Look(order, self._index)
+                step.reached, step.look = bool(look.used), look if look.used or first else step.look
+            known = variables(None) if first and self._is_early else {}  # it takes a while
             other = known.get("loss")
             if isinstance(other, Value) and other._prev and other is not root:
                 step.printed = None if any(other is v for v in order) else other.data
@@ -280,7 +280,9 @@ class Run:
         if self._again and (rules.stays(self.history) or rules.stalled(self.history)):
             looks = [look for start in range(3) if (look := self._look_again(start))]
             self.history.looks.clear()
-            self.history.looks.extend(looks)
+            self.history.seen.clear()
+            for look in looks:
+                self.history.see(look)
             self._tell(self.history.step)
         if self._unjudged:
             self._judge(self._unjudged)
@@ -297,8 +299,9 @@ class Run:
 
     def _opened(self, now: Numbers) -> Step:
         self._number += 1
-        is_early = self._number <= rules.TIMES + 1  # what is wrong may begin with the second one
-        self._looking = is_early or not self._number % EVERY or self._may_look()
+        # what is wrong may begin with the second one
+        self._is_early = self._number <= rules.TIMES + 1
+        self._looking = self._is_early or not self._number % EVERY or self._may_look()
         return Step(self._number, *now, grads=[0.0] * len(self._values))
 
     def _close(self, step: Step, now: Numbers, times: int = 1) -> None:
@@ -386,10 +389,10 @@ class Run:
             row = [*rows.pop()]
             lists = [x for x in known.values() if isinstance(x, list) and row in x]
             history.examples = max(map(len, lists), default=0)
-        if not self._pairs and len({*history.seen}) == len(history.seen):  # an epoch, or less
+        if not self._pairs and max(history.seen.values(), default=1) == 1:  # an epoch, or less
             some = [k for k, x in known.items() if _is_table(x)]
             for names in permutations(some, 2):
-                self._keep(names, history.seen)
+                self._keep(names, [*history.seen])
         frame: Any = sys._getframe()
         while frame and frame.f_code.co_filename.startswith(OTHERS):
             frame = frame.f_back

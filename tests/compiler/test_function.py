@@ -244,7 +244,7 @@ def test_methods_are_compiled_for_each_object_and_for_each_class():
     [
         (([[1.0, 2.0], [1.0]],), ValueError, "argument 0 has examples of different lengths.*once"),
         (([1.0], [[[1.0]], [1.0]]), ValueError, "argument 1 has examples of different lengths"),
-        (([1.0, 2.0], [1.0]), ValueError, "of the same length, got 2 and 1 rows"),
+        (([1.0, 2.0], [1.0]), ValueError, "a row for each example, got 2 and 1 rows"),
         (([],), ValueError, "a row for each example.*got 0 rows"),
         ((np.zeros((0, 3)),), ValueError, "a row for each example.*got 0 rows"),
         (([1.0], ["a"]), TypeError, "argument 1: expected an array of real numbers, got <U1"),

@@ -258,7 +258,7 @@ def test_a_compiled_function_with_plain_numbers_inside_another_one_is_refused():
     w, v = Value(2.0), Value(1.0)
     inner = micrograd.compile(lambda x: w * x)
     outer = micrograd.compile(lambda x: v * x * inner([1.0]).data)
-    with pytest.raises(ValueError, match="its result would never be updated"):
+    with pytest.raises(ValueError, match="would never be updated"):
         outer([1.0])
     assert micrograd.compile(lambda x: v * inner(x))([1.0]).data == 2.0
     assert inner([1.0]).data == 2.0

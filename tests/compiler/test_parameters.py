@@ -265,9 +265,9 @@ def test_threads_move_parameters_while_others_train_them():
     ps, rounds = [Value(0.0) for _ in range(4)], 25
 
     def train(p):
-        optimizer = SGD([p], lr=1.0)
+        optimizer, generator = SGD([p], lr=1.0), random.Random(0)
         for _ in range(rounds):
-            some = random.sample(ps, 2)
+            some = generator.sample(ps, 2)
             micrograd.compile(lambda x: sum(some) * x, executor="numpy")([1.0])  # noqa: B023
             optimizer.zero_grad()
             (p * -1.0).backward()

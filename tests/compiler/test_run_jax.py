@@ -1,7 +1,6 @@
 """The executor on JAX, against the one on NumPy, on one device and on eight."""
 
 import json
-import math
 import os
 import subprocess
 import sys
@@ -9,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from compiled import assert_close, attention, by_batch, mlp, rows
+from compiled import attention, mlp, rows
 
-from micrograd import Value, compile, no_grad, take
+from micrograd import Value, compile
 from micrograd.compiler import function as function_module
 from micrograd.losses import hinge
 
@@ -67,59 +66,6 @@ def test_float64_is_local_and_float32_is_a_choice(is_on):
         jax.config.update("jax_enable_x64", before)
 
 
-# ---- the pure function
-
-
-def pure_and_arrays(n=5):
-    loss, parameters, examples = penalised((2, 4, 1), "tanh")
-    compiled = compile(loss)
-    function = compiled.jax((2,), ())
-    weights = np.array([p.data for p in function.parameters])
-    expected = by_batch(compile(loss, executor="numpy")(*examples(n)), function.parameters)[1:]
-    assert set(function.parameters) == set(parameters)
-    return function, weights, examples(n), expected
-
-
-@pytest.mark.slow
-def test_the_pure_function_works_in_jit_and_vmap_and_agrees_with_the_derivatives_of_jax():
-    function, weights, (X, y), (mean, gradients) = pure_and_arrays()
-
-    def by_jax(weights, X, y):
-        return jax.grad(lambda weights: function(weights, X, y)[0])(weights)
-
-    with jax.enable_x64(True):
-        found = jax.jit(function)(weights, X, y)
-        assert_close(found[0], mean)
-        assert_close(found[1], gradients, scale=1)
-        assert_close(jax.jit(by_jax)(weights, X, y), gradients, scale=1)
-        each = jax.jit(jax.vmap(function, in_axes=(None, 0, 0)))(weights, X[:, None], y[:, None])
-        assert_close(np.mean(each[0]), mean)
-        assert_close(np.mean(each[1], axis=0), gradients, scale=1)
-
-
-@pytest.mark.slow
-def test_the_pure_function_refuses_arrays_of_other_shapes():
-    function, weights, (X, y), _ = pure_and_arrays()
-    for arguments in ((weights[1:], X, y), (weights, X[:, :1], y), (weights, X), (weights, y, X)):
-        with pytest.raises(ValueError, match=r"shapes \[\(17,\), \('n', 2\), \('n',\)\], got "):
-            function(*arguments)
-
-
-def test_the_pure_function_gives_nan_for_an_invalid_index():
-    table = [Value(1.0), Value(2.0)]
-    function = jax.jit(compile(lambda i: take(table, i) * 3).jax(()))
-    assert function(np.array([1.0, 2.0]), np.array([1]))[0] == 6.0
-    assert math.isnan(function(np.array([1.0, 2.0]), np.array([2]))[0])
-
-
-@pytest.mark.slow
-def test_the_pure_function_needs_a_single_differentiable_result():
-    w = Value(2.0)
-    for function in (lambda x: [w, w * x], no_grad()(lambda x: w * x)):
-        with pytest.raises(TypeError, match=r"must return a single Value, computed outside no_gr"):
-            compile(function).jax(())
-
-
 # ---- several devices
 
 
@@ -127,7 +73,9 @@ EIGHT = """
 import json
 import numpy as np
 import jax
-from test_run_jax import PROGRAMS, by_batch, compile
+from compiled import by_batch
+from micrograd import compile
+from test_run_jax import PROGRAMS
 
 report = {"devices": len(jax.devices()), "off": 0.0}
 for name, sizes in (("attention", [13]), ("relu", [1, 3, 403])):
@@ -138,22 +86,6 @@ for name, sizes in (("attention", [13]), ("relu", [1, 3, 403])):
         expected = by_batch(compile(loss, executor="numpy")(*examples(n)), parameters)
         for one, other in zip(found, expected):
             report["off"] = max(report["off"], float(np.abs(np.subtract(one, other)).max()))
-
-# The pure function, in other people's programs.
-P, (X, y) = jax.sharding.PartitionSpec, examples(400)
-mesh = jax.sharding.Mesh(np.array(jax.devices()), ("i",))
-pure = compiled.jax((2,), ())
-weights = np.array([p.data for p in pure.parameters])
-with jax.enable_x64(True):
-    expected = jax.jit(pure)(weights, X, y)
-    each = jax.shard_map(lambda *a: jax.lax.pmean(pure(*a), "i"), mesh=mesh,
-                         in_specs=(P(), P("i"), P("i")), out_specs=P())
-    given = [jax.device_put(a, jax.NamedSharding(mesh, P("i"))) for a in (X, y)]
-    automatic = jax.jit(pure).lower(weights, *given).compile()
-    for found in (jax.jit(each)(weights, X, y), automatic(weights, *given)):
-        for one, other in zip(found, expected):
-            report["off"] = max(report["off"], float(abs(one - other).max()))
-report["gathered"] = "all-gather" in automatic.as_text()
 print(json.dumps(report))
 """
 
@@ -180,4 +112,4 @@ def last_line(process):
 def test_eight_devices_share_the_examples():
     report = last_line(in_a_process(EIGHT))
     assert report.pop("off") < 1e-12
-    assert report == {"devices": 8, "gathered": False}
+    assert report == {"devices": 8}

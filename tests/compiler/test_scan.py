@@ -300,7 +300,7 @@ def test_a_step_that_changes_something_else_is_an_error():
         seen.append(y)
         return w * y, None
 
-    with pytest.raises(ValueError, match="changes something outside of it"):
+    with pytest.raises(ValueError, match="changes something outside"):
         compile(lambda x: scan(step, x, length=3)[0])([1.0])
 
 

@@ -82,7 +82,7 @@ def test_nothing_is_shown_before_the_first_call():
         lambda: function.instructions,
         lambda: draw_dot(function),
     ):
-        with pytest.raises(RuntimeError, match=r"compiled when it is first called.*call it once"):
+        with pytest.raises(RuntimeError, match=r"is not compiled yet.*call it once"):
             show()
 
 

@@ -93,7 +93,6 @@ WARNS_ABOUT_ITS_OWN_CODE = pytest.mark.filterwarnings("ignore")
         ("PyTorch", "torch", None),
         pytest.param("CompiledPyTorch", "torch", "g++", marks=WARNS_ABOUT_ITS_OWN_CODE),
         ("JAX", "jax", None),
-        ("InsideJAX", "jax", None),
         ("CasADi", "casadi", None),
         ("CompiledCasADi", "casadi", "gcc"),
     ],

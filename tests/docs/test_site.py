@@ -71,7 +71,7 @@ def test_nothing_is_loaded_from_elsewhere(site):
 
 ONE_OF_EACH_KIND = (
     *("index", "gallery", "lecture", "the-tour", "search", "demos", "stages-py"),
-    *("reference/micrograd", "reference/micrograd/losses", "reference/micrograd/grade/gradebooks"),
+    *("reference/micrograd", "reference/micrograd/losses", "reference/micrograd/grade/process"),
 )
 
 

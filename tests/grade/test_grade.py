@@ -5,7 +5,6 @@ import json
 import re
 import sys
 import textwrap
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -16,12 +15,9 @@ from sampling import thinned
 from wrong_engines import BACKWARD, FILES, MISTAKES, RIGHT, WRAP, begun, class_of, edited, mistake
 
 from micrograd.engine import Value
-from micrograd.grade import RULES, Report, grade, grade_file
+from micrograd.grade import RULES, Check, Report, grade, grade_file
 from micrograd.grade.checking import checks_of
-from micrograd.grade.gradebooks import csv_text
-from micrograd.grade.points import POINTS
 from micrograd.grade.programs import ENGINE, OURS, plan
-from micrograd.grade.report import class_page, student_page
 
 SECONDS = 60.0  # enough for any machine: nothing here needs as much
 
@@ -176,7 +172,7 @@ def test_only_a_class_is_graded():
 
 def test_a_report_survives_json():
     report = grade(class_of(mistake("preorder").source), name="preorder.py")
-    record = json.loads(report.json())
+    record = json.loads(json.dumps(report.to_dict()))
     assert record == report.to_dict()
     assert record["name"] == "preorder.py"
     assert record["passed"] is False
@@ -201,10 +197,8 @@ CONSTRUCTORS = [
 def test_a_wrong_constructor_is_one_mistake_with_a_rule_in_every_format(edit):
     report = grade(class_of(edited(edit)))
     assert [group[0].mistake for group in report.mistakes] == ["construct"]
-    report = replace(report, student="Ada", page="ada.html")
-    assert "A new Value keeps its number" in csv_text([report], POINTS) + str(report)
-    assert "A new Value keeps its number" in class_page([report], POINTS)
-    assert "A new Value keeps its number" in student_page(report, POINTS, 3)
+    assert "A new Value keeps its number" in str(report)
+    assert "A new Value keeps its number" in report._repr_html_()
     assert all(x["rule"] for x in report.to_dict()["checks"] if x["status"] == "failed")
 
 
@@ -217,15 +211,24 @@ def test_the_text_begins_with_a_count_and_a_table_and_ends_with_the_verdict():
     assert "0x" not in text
 
 
-@pytest.mark.slow
-def test_a_notebook_shows_the_smallest_graph():
-    shown = report_on(mistake("no visited set"))._repr_html_()
-    assert "b = a * a\nc = b + b\nc.backward()" in shown
-    assert shown.count("<svg") == 1
+def test_a_notebook_shows_the_smallest_graph_with_the_wrong_number_in_red():
+    shown = report_on(mistake("= instead of +="))._repr_html_()
+    assert "b = a + a\nb.backward()" in shown
+    assert "write += instead of =" in shown.lower()
+    [drawn] = re.findall(r"<figure.*?</figure>", shown, re.S)
+    texts = [text for text in re.findall(r"<text[^>]*>([^<]+)</text>", drawn) if text.strip()]
+    a = texts.index("a")
+    assert texts[a : a + 7] == ["a", "data", "3", "grad", "2", "found", "1"]
+    assert re.findall(r'<text[^>]*fill="#b3182f"[^>]*>([^<]+)</text>', drawn) == ["1"]
+    assert " id=" not in drawn
     assert "<svg" not in Report("Value", tuple(checks_of(OURS)))._repr_html_()
-    raising = edited(("math.tanh(self.data)", "math.tanh('<b>')"))
-    assert "must be real number" in (shown := grade(class_of(raising))._repr_html_())
-    assert "<b>'" not in shown
+
+
+def test_texts_of_a_class_are_shown_as_text_in_a_notebook():
+    attack = "<script>alert(1)</script>"
+    check = Check("file", "loads", attack, "failed", "load", attack, attack, attack)
+    assert "<script" not in (shown := Report(attack, (check,))._repr_html_())
+    assert "&lt;script&gt;" in shown
 
 
 # ---- each fix, applied, repairs what it is about
@@ -348,7 +351,6 @@ def test_what_comes_later_is_no_mistake(tasks, verdict, tmp_path):
     assert report.verdict.startswith(f"Verdict: {verdict}"), report
     assert report.mistakes == ()
     assert report.exit_code == int(tasks < 8)
-    assert (report.points() == 100) == (tasks == 8)  # what is missing costs
 
 
 ADD_ONLY = ("""
@@ -381,7 +383,7 @@ ADD_ONLY = ("""
 )  # fmt: skip
 def test_a_task_that_is_half_done_is_told_what_it_lacks(tasks, edits, rule, told, tmp_path):
     report = grade_file(begun(tmp_path, tasks, edited(*edits)), SECONDS)
-    assert report.first.mistake == rule, report
+    assert [first.mistake for first, *_ in report.mistakes] == [rule] * bool(rule), report
     assert told in " ".join(str(report).split()), report
     assert report.notes == ()
 
@@ -403,7 +405,7 @@ def test_a_file_that_does_not_end_or_does_not_load_is_reported(what, tmp_path):
 def test_the_file_must_be_there_and_have_time(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"there is no file .*nothing\.py: grade"):
         grade_file(tmp_path / "nothing.py")
-    with pytest.raises(FileNotFoundError, match="a folder in which 0 files define a class Value"):
+    with pytest.raises(FileNotFoundError, match="is a folder: grade expects a Python file"):
         grade_file(tmp_path)
     with pytest.raises(ValueError, match="seconds above 0"):
         grade_file(write(tmp_path, RIGHT), seconds=0)
@@ -446,7 +448,6 @@ FOLDERS = {  # the files, and the path that is graded
         {"helpers.py": "from math import tanh\n",
          "x.py": "from .helpers import tanh\n" + edited(("math.tanh(", "tanh("))}, "x.py",
     ),
-    "a package in src": ({"src/mygrad/engine.py": RIGHT}, "."),
 }  # fmt: skip
 
 
@@ -641,18 +642,13 @@ def repository(request, tmp_path):
     return written(tmp_path, files)
 
 
-@pytest.mark.parametrize(
-    ("repository", "what"),
-    [("with __init__", "micrograd"), ("without", "."), ("that exports it", "micrograd/engine.py")],
-    indirect=["repository"],
-)
 @pytest.mark.slow
-def test_a_package_called_micrograd_is_found_and_graded(what, repository):
-    report = grade_file(repository / what, SECONDS)
-    assert report.exit_code == 0, report
+def test_a_package_called_micrograd_is_graded(repository):
     engine = repository / "micrograd" / "engine.py"
+    report = grade_file(engine, SECONDS)
+    assert report.exit_code == 0, report
     engine.write_text(engine.read_text().replace(".grad +=", ".grad ="))
-    report = grade_file(repository / what, SECONDS)
+    report = grade_file(engine, SECONDS)
     assert (lead(report).mistake, report.exit_code) == ("accumulate", 1), report
 
 

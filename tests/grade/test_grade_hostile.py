@@ -102,7 +102,7 @@ def fits_a_terminal(report):
 def test_our_own_engine_is_refused(what, tmp_path):
     report = graded(tmp_path, OURS[what])
     assert report.exit_code == 2, report
-    assert "own engine: there is nothing to grade" in " ".join(str(report).split())
+    assert "own: there is nothing to grade" in " ".join(str(report).split())
 
 
 @pytest.mark.parametrize("what", thinned(ENDINGS, 10))

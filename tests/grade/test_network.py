@@ -3,18 +3,17 @@
 from itertools import pairwise
 
 import pytest
-from blocks import python, written
+from blocks import python
 from right_engines import FIRST_HALF, notebook
 from sampling import thinned
-from wrong_engines import RIGHT, begun
+from wrong_engines import NETWORK_MISTAKES, RIGHT, RIGHT_NETWORK, begun
+from wrong_engines import edited as edited_engine
 
 from micrograd import nn
 from micrograd.__main__ import main
 from micrograd.engine import Value
-from micrograd.grade import Report, grade, grade_file
-from micrograd.grade.points import NETWORK_POINTS
+from micrograd.grade import grade, grade_file
 from micrograd.grade.programs import NETWORK, rules
-from micrograd.grade.wrong_engines import NETWORK_MISTAKES, RIGHT_NETWORK, Mistake
 
 SECONDS = 60.0
 NET = RIGHT_NETWORK.removeprefix(RIGHT)
@@ -27,9 +26,12 @@ def report_on(source):
 
 
 def edited(*edits):
-    for old, _ in edits:
-        assert old in RIGHT_NETWORK
-    return Mistake("", "", edits, RIGHT_NETWORK).source
+    return edited_engine(*edits, right=RIGHT_NETWORK)
+
+
+def lead(report):
+    """The check that the report leads with."""
+    return report.mistakes[0][0]
 
 
 def rules_of(report):
@@ -91,7 +93,6 @@ STYLES = {
 def test_a_right_network_is_not_accused_whatever_its_style(style):
     report = report_on(edited(*STYLES[style]))
     assert report.passed, report
-    assert report.points() == 100
     noted = {"activation of its own": {"activation"},
              "training with data of its own": {"untrained"}}.get(style, set())  # fmt: skip
     assert {note.mistake for note in report.notes} == noted, report
@@ -121,10 +122,8 @@ def test_what_is_not_there_is_said_and_the_rest_is_checked():
 
 @pytest.mark.parametrize("wrong", thinned(NETWORK_MISTAKES, 15), ids=lambda x: x.name)
 def test_the_mistake_of_a_network_is_named_and_no_other(wrong):
-    assert all(old in RIGHT_NETWORK for old, _ in wrong.edits)
     report = report_on(wrong.source)
     assert rules_of(report) == [wrong.rule], report
-    assert 0 < report.points() < 100 or wrong.rule in ("engine", "floats")
     assert max(map(len, str(report).splitlines())) <= 80
 
 
@@ -132,7 +131,6 @@ def test_each_rule_of_a_network_is_broken_by_one():
     notes = {"activation", "unseen", "untrained", "reach"}
     others = {"signature", "callable", "step"}  # below
     assert {x.rule for x in NETWORK_MISTAKES} | others | notes == {*NETWORK}
-    assert sum(NETWORK_POINTS.values()) == 100
     assert len(NETWORK_MISTAKES) >= 30
 
 
@@ -155,8 +153,8 @@ def test_training_shows_mistakes_also_where_the_weights_are_not_found():
 )  # fmt: skip
 def test_an_error_is_told_with_its_fix(edits, rule, fix):
     report = report_on(edited(*edits))
-    assert report.first.mistake == rule, report
-    assert fix in report.first.fix
+    assert lead(report).mistake == rule, report
+    assert fix in lead(report).fix
 
 
 def test_the_program_shows_the_names_and_the_numbers():
@@ -180,11 +178,10 @@ def test_the_engine_may_be_in_another_file_and_training_does_not_run(tmp_path):
     path.write_text(f"from engine import Value\n{NET}{loop}", encoding="utf-8")
     report = grade_file(path, SECONDS, network=True)
     assert report.passed, report
-    assert report.points() == 100
     (tmp_path / "engine.py").write_text(RIGHT.replace(".grad +=", ".grad ="), encoding="utf-8")
     report = grade_file(path, SECONDS, network=True)
     assert rules_of(report) == ["engine"]
-    assert "without --network" in report.first.fix
+    assert "without --network" in lead(report).fix
 
 
 DEMO = """
@@ -223,7 +220,7 @@ def test_a_file_without_a_network_says_what_is_there(source, found, tmp_path):
     path.write_text(source)
     report = grade_file(path, SECONDS, network=True)
     assert report.exit_code == 2
-    assert found in report.first.found
+    assert found in lead(report).found
 
 
 # ---- tasks
@@ -251,34 +248,14 @@ def test_the_tasks_of_a_network_follow_those_of_the_engine(done, tmp_path):
         assert (
             f"Tasks 1 to {done} done; next: task {done + 1}, {names[done - 8]}" in report.progress
         )
-        assert report.points() < 100
 
 
 @pytest.mark.slow
-def test_the_command_writes_and_grades_networks(tmp_path, capsys):
-    assert main(["grade", "--wrong-engines", str(tmp_path / "wrong"), "--network"]) == 0
-    assert capsys.readouterr().out.startswith(
-        f"{len(NETWORK_MISTAKES)} wrong networks and right.py"
-    )
-    wrong = tmp_path / "wrong" / "no_bias_in_the_sum.py"
+def test_the_command_grades_networks(tmp_path, capsys):
+    wrong = tmp_path / "my_nn.py"
+    wrong.write_text(edited(("x)), self.b)", "x)))")), encoding="utf-8")
     assert main(["grade", "--network", str(wrong), "--hints", "1"]) == 1
     assert "A neuron adds its bias" in capsys.readouterr().out
-    assert isinstance(grade_file(wrong, SECONDS, network=True), Report)
-
-
-@pytest.mark.slow
-def test_a_class_of_networks_is_graded_with_the_same_options(tmp_path, capsys):
-    wrong = edited(("x)), self.b)", "x)))"))
-    ada = {"ada/engine.py": RIGHT, "ada/nn.py": f"from engine import Value\n{NET}"}
-    written(tmp_path / "h", ada | {"bo.py": wrong, "cy.py": RIGHT})
-    assert main(["start", "--network", str(tmp_path / "points.csv")]) == 0
-    command = ["grade", "--network", str(tmp_path / "h"), "--csv", str(tmp_path / "r.csv")]
-    command += ["--html", str(tmp_path / "pages"), "--points", str(tmp_path / "points.csv")]
-    assert main(command) == 2
-    told = [line.split()[:4] for line in capsys.readouterr().out.splitlines()[2:5]]
-    assert told == [["ada", "100", "no", "mistake"], ["bo", "94", "mistakes", "bias"],
-                    ["cy", "0", "not", "graded"]]  # fmt: skip
-    assert "adds its bias" in (tmp_path / "pages" / "02-bo.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

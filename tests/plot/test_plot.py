@@ -14,7 +14,6 @@ from micrograd.draw.tokens import DARK, LIGHT
 from micrograd.plot import (
     check_path,
     decision_boundary,
-    learning_curves,
     loss_curve,
     save,
     training_figure,
@@ -42,9 +41,6 @@ def test_settings_backend_and_open_figures_are_as_before(tmp_path):
 # ---- light and dark
 
 FIGURES = {
-    "learning_curves": lambda dark: learning_curves(
-        {"loss": [0.7, 0.5], "accuracy": [0.5, 1.0]}, {"loss": [0.8, 0.5]}, dark=dark
-    ),
     "training_figure": lambda dark: training_figure(line, POINTS, LABELS, [0.7, 0.5], dark=dark),
 }
 
