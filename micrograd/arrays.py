@@ -128,23 +128,12 @@ class ValueArray(np.ndarray[Any, Any]):
 
     label: str = ""  # a name for drawings
 
-    @property  # type: ignore[override]  # ndarray.data is a buffer
-    def data(self) -> Copy:
-        """A copy of the numbers, as floats in the same shape; assigning sets every one."""
-        return _copy(data_of(self))
-
-    @data.setter
-    def data(self, numbers: Numbers) -> None:
-        _set(self, "data", numbers)
-
-    @property
-    def grad(self) -> Copy:
-        """A copy of the gradients, as floats in the same shape; assigning sets every one."""
-        return _copy(grad_of(self))
-
-    @grad.setter
-    def grad(self, numbers: Numbers) -> None:
-        _set(self, "grad", numbers)
+    data: Any = property(  # copies of the numbers and of the gradients; assigning sets every one
+        lambda array: _copy(data_of(array)), lambda array, given: _set(array, "data", given)
+    )
+    grad = property(
+        lambda array: _copy(grad_of(array)), lambda array, given: _set(array, "grad", given)
+    )
 
     @property
     def requires_grad(self) -> bool:
@@ -246,7 +235,7 @@ class ValueArray(np.ndarray[Any, Any]):
         return array.astype(dtype, *args, **options)
 
     def __array_ufunc__(self, *call: Any, **options: Any) -> Any:
-        return apply_ufunc(*call, **options)
+        return apply_ufunc(self, *call, **options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function is np.copy:
@@ -272,7 +261,7 @@ class ValueArray(np.ndarray[Any, Any]):
     )
 
 
-def apply_ufunc(ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+def apply_ufunc(_: Any, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
     """The result of a NumPy function such as `np.add`, where an operand is a Value or has Values.
 
     NumPy calls it as the `__array_ufunc__` of a ValueArray, or of a Value beside an array.
@@ -280,7 +269,7 @@ def apply_ufunc(ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
     target = options.get("out", (None,))[0]
     if isinstance(target, ValueArray):
         del options["out"]
-        result = apply_ufunc(ufunc, method, *inputs, **options)
+        result = apply_ufunc(_, ufunc, method, *inputs, **options)
         return _overwrite(target, result, f"{ufunc.__name__}(..., out=A)")
     operands = [*map(_plain, map(_number, inputs) if ufunc in _ASKING else inputs)]
     instead = getattr(_INSTEAD_OF.get(ufunc.__name__, ufunc), method)

@@ -12,10 +12,9 @@ The adjoint of a node is d output / d node, and its tangent is d node / d input:
 
 If the data are Values themselves, so are the derivatives, and these can be differentiated again.
 So each derivative of a function opens a level: its arguments are Values whose data are Values of
-the level below, and every derivative computed from these is of that level. A Value of a lower level
-is a constant there (`raised` in `core/node.py`). If f uses no Values but its arguments, the results
-are plain numbers, and so they are inside `no_grad()`. Otherwise they are Values, and belong to the
-graph of all Values that f read: a loss may contain a derivative.
+the level below. A Value of a lower level is a constant there (`raised` in `core/node.py`). If f
+uses no Values but its arguments, the results are plain numbers, and so they are inside `no_grad()`.
+Otherwise they belong to the graph of all Values that f read: a loss may contain a derivative.
 
     >>> w = Value(3.0)
     >>> slope = derivative(lambda x: w * x**2, 2.0)

@@ -146,12 +146,7 @@ _FUNCTION = "it would make a constant; use methods of Value, such as .exp() inst
 
 
 class Traced:
-    """A number or a condition without a value: it records how it is computed.
-
-    >>> x = Recording().input(3.0)
-    >>> (x < 4).where(x, 4), x.take([1.0, 2.0])
-    (Traced(where of 2, 0, 3), Traced(take of 0, 5, 6))
-    """
+    """A number or a condition without a value: it records how it is computed."""
 
     __slots__ = ("place", "recording")
     shape, _prev = None, ()  # often asked for, and __getattr__ is slow
@@ -224,9 +219,7 @@ class Traced:
     def __repr__(self) -> str:
         if self.recording.has_ended:
             return "a number recorded by a compiled function"
-        instruction = self.recording.instructions[self.place]
-        of = ", ".join(map(str, instruction.operands)) or repr(instruction.number)
-        return f"Traced({instruction.op} of {of})"
+        return f"Traced({self.recording.instructions[self.place].op})"
 
 
 class Condition(Traced):
@@ -234,19 +227,13 @@ class Condition(Traced):
 
     __slots__ = ()
 
-    def __and__(self, other: object) -> Condition:
-        return self._choice(where(other, 1, 0), 0)
+    __and__ = __rand__ = lambda x, y: _joined(x, where(y, 1, 0), 0)
+    __or__ = __ror__ = lambda x, y: _joined(x, 1, where(y, 1, 0))
+    __invert__ = lambda x: _joined(x, 0, 1)
 
-    def __or__(self, other: object) -> Condition:
-        return self._choice(1, where(other, 1, 0))
 
-    def __invert__(self) -> Condition:
-        return self._choice(0, 1)
-
-    def _choice(self, a: Number, b: Number) -> Condition:
-        return Condition(self.recording, self.where(a, b).place)
-
-    __rand__, __ror__ = __and__, __or__
+def _joined(x: Condition, a: Number, b: Number) -> Condition:
+    return Condition(x.recording, x.where(a, b).place)
 
 
 numbers.Number.register(Traced)  # so that the data of a Value may be traced
