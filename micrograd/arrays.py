@@ -128,11 +128,15 @@ class ValueArray(np.ndarray[Any, Any]):
 
     label: str = ""  # a name for drawings
 
-    data: Any = property(  # copies of the numbers and of the gradients; assigning sets every one
-        lambda array: _copy(data_of(array)), lambda array, given: _set(array, "data", given)
+    data: Any = property(
+        lambda array: _copy(data_of(array)),
+        lambda array, given: _set(array, "data", given),
+        doc="A copy of the numbers, as floats in the same shape; assigning sets every one.",
     )
     grad = property(
-        lambda array: _copy(grad_of(array)), lambda array, given: _set(array, "grad", given)
+        lambda array: _copy(grad_of(array)),
+        lambda array, given: _set(array, "grad", given),
+        doc="A copy of the gradients, as floats in the same shape; assigning sets every one.",
     )
 
     @property

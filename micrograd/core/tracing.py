@@ -229,7 +229,9 @@ class Condition(Traced):
 
     __and__ = __rand__ = lambda x, y: _joined(x, where(y, 1, 0), 0)
     __or__ = __ror__ = lambda x, y: _joined(x, 1, where(y, 1, 0))
-    __invert__ = lambda x: _joined(x, 0, 1)
+
+    def __invert__(self) -> Condition:
+        return _joined(self, 0, 1)
 
 
 def _joined(x: Condition, a: Number, b: Number) -> Condition:
