@@ -28,9 +28,8 @@ A.grad = 0 instead of A.grad[:] = 0, A[0].data -= 5 instead of A.data[0] -= 5.
 
 Numbers assigned to an array that `values` made, or to a view of it, set the data of its leaves, so
 that parameters stay parameters: `W[0, 1] = 0.5`, `W[:] = 0`, `W.fill(0.5)`. Results are replaced by
-constants, which makes masks: `scores[mask] = -1e9`. Everywhere else (in `W[[0, 2]]` or what
-`concatenate` returns) the entry is replaced, and W does not change. `W.copy()` has leaves of its
-own; copies that NumPy makes (`np.array(W)`, `np.sort(W)`) share those of W.
+constants, which makes masks: `scores[mask] = -1e9`. In what NumPy copied (`W[[0, 2]]`), the entry
+is replaced, and W does not change. `W.copy()` has leaves of its own; NumPy's copies share those.
 
 `A == B` and `A != B` compare the numbers, as do `<` and `>`, while two single Values are equal only
 if they are the same node: `A[0] == B[0]`. A result without axes, such as that of `sum()`, is a

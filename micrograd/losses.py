@@ -1,16 +1,14 @@
 """Loss functions: one number that measures how wrong an output is.
 
-Each function takes one example and returns its loss, or takes a batch and returns the mean over the
-examples. The number of axes distinguishes the two. Shape (n, 1), which a layer of one neuron
-returns, may be paired with shape (n,). Any other difference in shape is an error, because NumPy
-might pair every prediction with every target.
+Each function takes one example and returns its loss, or takes a batch, which has one axis more, and
+returns the mean. Shape (n, 1), which a layer of one neuron returns, may be paired with shape (n,);
+any other difference in shape is an error.
 
     >>> squared_error([Value(2.0), Value(-1.0)], [1.0, -1.0]).item()
     0.5
 
-The cross-entropies, except for `binary_cross_entropy`, take logits, which are scores of any size,
-not probabilities: for large scores, log(sigmoid(z)) and log(softmax(z)) would take the logarithm of
-0. They use the identity
+The cross-entropies, except for `binary_cross_entropy`, take logits, which are scores of any size:
+for large ones, log(sigmoid(z)) and log(softmax(z)) would take the logarithm of 0. They use
 
     log(sum_k e^z_k)  =  m + log(sum_k e^(z_k - m)),        true for every number m,
 

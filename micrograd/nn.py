@@ -279,11 +279,7 @@ class Sequential(PerExample[Any]):
 
 
 def accuracy(scores: Iterable[Numbers], labels: Iterable[float], threshold: float = 0.0) -> float:
-    """The fraction of examples whose predicted class equals the label; see `confusion`.
-
-    >>> accuracy([Value(2.0), Value(-1.0), Value(0.5)], [1, -1, -1])
-    0.6666666666666666
-    """
+    """The fraction of examples whose predicted class equals the label; see `confusion`."""
     counts = confusion(scores, labels, threshold=threshold)
     return sum(row[k] for k, row in enumerate(counts)) / sum(map(sum, counts))
 

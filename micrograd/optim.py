@@ -11,9 +11,8 @@
     0.75
 
 Nothing here depends on Value: a parameter is any object with `data` and `grad`. A rule is a pure
-function of numbers, which may also be arrays, as for all parameters of a compiled function at once,
-or traced numbers, from which compiled training and pages take the rule. Arguments, defaults and
-rules are those of PyTorch.
+function of numbers, which may also be arrays (all parameters of a compiled function at once) or
+traced numbers (compiled training and pages). Arguments, defaults and rules are PyTorch's.
 
 Symbols: p parameter, g gradient, v velocity, m running mean of g, s running mean of g^2, t step.
 """
@@ -230,8 +229,6 @@ def clip_grad_norm(parameters: Given, max_norm: float) -> float:
 
 def linear(start: float, end: float, steps: int) -> Schedule:
     """A straight line from `start` at step 0 to `end` at step `steps`; constant after that.
-
-        lr(t) = start + (end - start) t / steps
 
     >>> linear(1.0, 0.5, steps=10)(5)
     0.75

@@ -1,8 +1,7 @@
 """Traced numbers, which record the operations on them.
 
-The engine never tests what kind of number it computes with. So the leaves can hold traced numbers,
-which have no value and only record. Running the operations of `engine.py` then records the forward
-pass, and running their closures the backward pass, as one list of instructions (a Wengert list).
+The engine never tests what kind of number it computes with. So leaves can hold traced numbers,
+which only record: operations and their closures give one list of instructions (a Wengert list).
 
     >>> from micrograd.engine import Value
     >>> recording = Recording()
