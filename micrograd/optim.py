@@ -252,10 +252,8 @@ def _in_range(name: str, given: Any, below: float = math.inf) -> Any:
     if isinstance(given, (tuple, list)):
         return tuple(_in_range(f"{name}[{i}]", one, below) for i, one in enumerate(given))
     number = given if type(given) in (int, float) else as_number(given, like=0)
-    if number is NotImplemented:
-        raise TypeError(f"{name} expects a number in [0, {below}), got {given!r}: use float()")
-    if not 0 <= number < below:
-        raise ValueError(f"{name} expects a number in [0, {below}), got {number}")
+    if number is NotImplemented or not 0 <= number < below:
+        raise ValueError(f"{name} expects a number in [0, {below}), got {given!r}")
     return number
 
 
