@@ -11,6 +11,7 @@ layers. Names, signatures, reprs and the order of random numbers match Karpathy'
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -312,11 +313,8 @@ def confusion(
             raise ValueError("expected scores, got NaN: training may have diverged, or X has NaN")
         largest = max(range(n), key=several.__getitem__)
         pairs.append((max(0, int(label)), largest if n > 1 else int(several[0] > threshold)))
-    size = max(classes, 1 + max(map(max, pairs)))
-    counts = [[0] * size for _ in range(size)]
-    for label, predicted in pairs:
-        counts[label][predicted] += 1
-    return counts
+    counts, size = Counter(pairs), max(classes, 1 + max(map(max, pairs)))
+    return [[counts[i, j] for j in range(size)] for i in range(size)]
 
 
 globals()["__getattr__"] = hinted(__name__)  # not `def`: type checkers would accept any name
