@@ -306,9 +306,7 @@ def grad_of(array: Numbers) -> Floats:
 def _set(array: ValueArray, attribute: str, given: Numbers) -> None:
     numbers = data_of(given)  # of Values, too: as data they would nest one graph in another
     if numbers.ndim and numbers.shape != array.shape:
-        raise ValueError(
-            f"A.{attribute} is a number or of shape {array.shape}, got {numbers.shape}"
-        )
+        raise ValueError(f"A.{attribute} expects shape {array.shape}, got {numbers.shape}")
     for v, number in zip(array.flat, np.broadcast_to(numbers, array.shape).flat, strict=True):
         setattr(v, attribute, float(number))
 

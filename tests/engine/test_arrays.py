@@ -218,7 +218,7 @@ def test_data_and_grad_are_read_and_set_as_arrays():
     assert w.grad.tolist() == [[3, 3], [3, 3]]
     w.zero_grad()
     assert [v.grad for v in w.flat] == [0] * 4
-    with pytest.raises(ValueError, match=r"of shape \(2, 2\), got \(2,\)"):
+    with pytest.raises(ValueError, match=r"expects shape \(2, 2\), got \(2,\)"):
         w.data = [1.0, 2.0]  # NumPy would repeat it
     detached = w.detach()
     detached.data = 0
