@@ -218,7 +218,9 @@ class Traced:
     def __repr__(self) -> str:
         if self.recording.has_ended:
             return "a number recorded by a compiled function"
-        return f"Traced({self.recording.instructions[self.place].op})"
+        instruction = self.recording.instructions[self.place]
+        of = ", ".join(map(str, instruction.operands)) or repr(instruction.number)
+        return f"Traced({instruction.op} of {of})"
 
 
 class Condition(Traced):
