@@ -86,7 +86,12 @@ def _of_each(name: str) -> Callable[[ValueArray], ValueArray]:
 
 
 def _of_elements(name: str, view: Callable[[Any], Any] = lambda a: a.view(np.ndarray)) -> Any:
-    return lambda array, *args, **options: getattr(view(array), name)(*args, **options)
+    return lambda array, *args, **options: getattr(view(array), name)(*args, **_named(options))
+
+
+def _named(options: dict[str, Any]) -> dict[str, Any]:
+    # The names that PyTorch has for them are accepted, too.
+    return {{"dim": "axis", "keepdim": "keepdims"}.get(k, k): x for k, x in options.items()}
 
 
 class Copy(np.ndarray[Any, Any]):
@@ -198,7 +203,7 @@ class ValueArray(np.ndarray[Any, Any]):
     relu, tanh, sigmoid, exp = map(_of_each, ("relu", "tanh", "sigmoid", "exp"))
     log, softplus, erf = map(_of_each, ("log", "softplus", "erf"))
 
-    def softmax(self, axis: int = -1) -> ValueArray:
+    def softmax(self, axis: int = -1, dim: int | None = None) -> ValueArray:
         """Probabilities that add up to 1 along an axis, stable for scores of any size.
 
             p_k = e^(z_k - m) / sum_j e^(z_j - m),    m = max_j z_j
@@ -206,14 +211,19 @@ class ValueArray(np.ndarray[Any, Any]):
         >>> values([1000.0, 1000.0]).softmax().data
         array([0.5, 0.5])
         """
+        axis = axis if dim is None else dim
         largest = np.max(self, axis=axis, keepdims=True)
         powers = np.exp(self - _SHIFT(largest).view(ValueArray))
         shares = powers / np.sum(powers, axis=axis, keepdims=True)
         return _remembering(shares, "softmax", (self,))  # type: ignore[no-any-return]
 
+    def sum(self, *args: Any, **options: Any) -> Any:
+        """The sum of all elements, or along an axis."""
+        return super().sum(*args, **_named(options))
+
     def mean(self, *args: Any, **options: Any) -> Any:
         """The mean of all elements, or along an axis."""
-        return _remembering(super().mean(*args, **options), "mean", (self,))
+        return _remembering(super().mean(*args, **_named(options)), "mean", (self,))
 
     # The elements are compared by data, and the indices are plain integers.
     argmax, argmin, argsort = map(_of_elements, ("argmax", "argmin", "argsort"))

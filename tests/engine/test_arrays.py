@@ -152,6 +152,16 @@ def test_an_array_without_axes_is_a_value_on_either_side():
         Value(values(2.0))
 
 
+def test_pytorchs_names_of_arguments():
+    a = values(A)
+    assert (a.sum(dim=0).data == A.sum(axis=0)).all()
+    assert (a.mean(dim=1, keepdim=True).data == A.mean(axis=1, keepdims=True)).all()
+    assert (a.argmax(dim=1) == A.argmax(axis=1)).all()
+    assert (a.softmax(dim=0).data == a.softmax(axis=0).data).all()
+    a.backward(gradient=A)
+    assert (a.grad == A).all()
+
+
 @pytest.mark.parametrize("function", WORKS, ids=range(len(WORKS)))
 def test_numpy_treats_values_like_numbers(function):
     a, v = values(A), values(V)
