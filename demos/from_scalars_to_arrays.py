@@ -23,6 +23,7 @@
 
 # %%
 import random
+import re
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -736,11 +737,11 @@ print(len(together))
 
 # %%
 def refusal(function, *arguments):
-    """Prints the compiler's error."""
+    """Prints the compiler's error without the file name, which is different on each machine."""
     try:
         micrograd.compile(function)(*arguments)
     except TraceError as error:
-        print(error)
+        print(re.sub(r"at \S*, line", "in line", str(error)))
 
 
 slope = Value(2.0, label="slope")

@@ -17,6 +17,9 @@ Source: R. E. Wengert, A simple automatic derivative evaluation program (1964).
 from __future__ import annotations
 
 import numbers
+import os
+import random
+import sys
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple, NoReturn
@@ -125,9 +128,20 @@ def _refuses(what: str, remedy: str) -> Callable[..., NoReturn]:
     def method(x: Traced, *_: object) -> NoReturn:
         if x.recording.has_ended:
             _outlived()
-        raise TraceError(f"a traced number does not support {what}: {remedy}")
+        line = users_line(sys._getframe())
+        raise TraceError(f"a traced number does not support {what}, at {line}: {remedy}")
 
     return method
+
+
+def users_line(frame: Any) -> str:
+    """The file and line from which this package, NumPy or Python's `random` was called."""
+    numpy = getattr(sys.modules.get("numpy"), "__file__", __file__)  # np.sum calls us
+    files = os.path.dirname(__file__), numpy  # in the folders of this package and of NumPy
+    not_the_users = (*(os.path.dirname(file) + os.sep for file in files), random.__file__)
+    while frame.f_back and frame.f_code.co_filename.startswith(not_the_users):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}, line {frame.f_lineno}"
 
 
 # Choices between Values, which have derivatives: `operations.py` fills in `where` and `take`.
@@ -140,6 +154,7 @@ _CHOICE = (
     "where(condition, a, b), .maximum(), .minimum() or .relu()"
 )
 _JUMPS = "its derivative is 0 except at jumps; compute it first and pass the result as an argument"
+_BOTH = "they join conditions: write brackets, as in (a < b) & (b < c)"
 _TABLE = "to choose an entry, use take(table, index)"
 _FUNCTION = "it would make a constant; use methods of Value, such as .exp() instead of math.exp"
 
@@ -207,10 +222,11 @@ class Traced:
     __bool__ = _refuses("bool()", _CHOICE)
     __float__ = _refuses("float()", _FUNCTION)
     __int__ = _refuses("int()", f"{_TABLE}; else {_FUNCTION}")
-    __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = _refuses("% and //", _JUMPS)
+    __mod__ = __rmod__ = __divmod__ = __rdivmod__ = _refuses("%", _JUMPS)
+    __floordiv__ = __rfloordiv__ = _refuses("//", _JUMPS)
+    __and__: Any = _refuses("&, | and ~", _BOTH)
+    __rand__ = __or__ = __ror__ = __invert__ = __and__
     __round__ = __trunc__ = __floor__ = __ceil__ = _refuses("rounding", _JUMPS)
-    __and__: Any = _refuses("& and |", "write brackets, as in (a < b) & (b < c)")
-    __rand__ = __or__ = __ror__ = __and__
     __index__ = _refuses("use as an index", _TABLE)
     __hash__ = object.__hash__
     __format__ = _refuses("format()", "it has no value yet; print the result instead")

@@ -1,6 +1,7 @@
 """Recording a function: what it finds, what it refuses, and what it leaves unchanged."""
 
 import gc
+import inspect
 import math
 import random
 
@@ -151,36 +152,38 @@ def _while(x):
 
 
 MISUSES = {
-    "if": (_if, r"bool\(\).*where\(condition, a, b\)"),
-    "while": (_while, r"bool\(\).*where\(condition, a, b\)"),
-    "and": (lambda x: (x > 0) and (x < 1), "bool.*where"),
-    "not": (lambda x: not x, "bool.*where"),
-    "max": (lambda x: max(x, 0.0), r"bool.*\.maximum\(\)"),
-    "min of Values": (lambda x: min(Value(x), Value(0.0)), r"bool.*\.minimum\(\)"),
-    "sorted": (lambda x: sorted([x, 1.0])[0], "bool.*sorting"),
-    "float": (lambda x: float(x), r"float\(\).*constant.*methods of Value"),
-    "int": (lambda x: int(x), r"int\(\).*constant"),
-    "round": (lambda x: round(x), "rounding"),
-    "math.exp": (lambda x: math.exp(x), r"float\(\).*\.exp\(\) instead of math\.exp"),
-    "math.exp of data": (lambda x: math.exp(Value(x).data), r"\.exp\(\) instead of math\.exp"),
-    "item": (lambda x: Value(x).item() * 2, r"float\(\)"),
-    "format of a Value": (lambda x: Value(x) if f"{Value(x):.2f}" else 0, r"float\(\)"),
-    "index": (lambda x: [1.0, 2.0][x], r"index.*take\(table, index\)"),
-    "range": (lambda x: sum(range(x)), "index"),
-    "in": (lambda x: x in (0.0, 1.0), r"bool\(\).*where"),
-    "rest": (lambda x: x % 2, "%.*pass the result as an argument"),
-    "whole part": (lambda x: Value(x // 2), "//.*pass the result as an argument"),
-    "both": (lambda x: where(x & 1, x, 0), r"\(a < b\) & \(b < c\)"),
-    "NumPy's maximum": (lambda x: np.maximum(x, 0.0), "bool.*maximum"),
+    "if": (_if, 1, r"bool\(\).*where\(condition, a, b\)"),
+    "while": (_while, 1, r"bool\(\).*where\(condition, a, b\)"),
+    "and": (lambda x: (x > 0) and (x < 1), 0, "bool.*where"),
+    "not": (lambda x: not x, 0, "bool.*where"),
+    "max": (lambda x: max(x, 0.0), 0, r"bool.*\.maximum\(\)"),
+    "min of Values": (lambda x: min(Value(x), Value(0.0)), 0, r"bool.*\.minimum\(\)"),
+    "sorted": (lambda x: sorted([x, 1.0])[0], 0, "bool.*sorting"),
+    "float": (lambda x: float(x), 0, r"float\(\).*constant.*methods of Value"),
+    "int": (lambda x: int(x), 0, r"int\(\).*constant"),
+    "round": (lambda x: round(x), 0, "rounding"),
+    "math.exp": (lambda x: math.exp(x), 0, r"float\(\).*\.exp\(\) instead of math\.exp"),
+    "math.exp of data": (lambda x: math.exp(Value(x).data), 0, r"\.exp\(\) instead of math\.exp"),
+    "item": (lambda x: Value(x).item() * 2, 0, r"float\(\)"),
+    "format of a Value": (lambda x: Value(x) if f"{Value(x):.2f}" else 0, 0, r"float\(\)"),
+    "index": (lambda x: [1.0, 2.0][x], 0, r"index.*take\(table, index\)"),
+    "range": (lambda x: sum(range(x)), 0, "index"),
+    "in": (lambda x: x in (0.0, 1.0), 0, r"bool\(\).*where"),
+    "rest": (lambda x: x % 2, 0, "%.*pass the result as an argument"),
+    "whole part": (lambda x: Value(x // 2), 0, "//.*pass the result as an argument"),
+    "both": (lambda x: where(x & 1, x, 0), 0, r"\(a < b\) & \(b < c\)"),
+    "NumPy's maximum": (lambda x: np.maximum(x, 0.0), 0, "bool.*maximum"),
 }
 
 
 @pytest.mark.parametrize("misuse", MISUSES)
-def test_branching_on_a_traced_number_is_refused_with_the_fix(misuse):
-    function, message = MISUSES[misuse]
+def test_branching_on_a_traced_number_is_refused_with_file_line_and_fix(misuse):
+    function, offset, message = MISUSES[misuse]
+    line = function.__code__.co_firstlineno + offset
     compiled = micrograd.compile(function)
     with pytest.raises(TraceError, match=message) as caught:
         compiled([1.0, 2.0])
+    assert f"at {__file__}, line {line}: " in str(caught.value)
     name = function.__name__
     [note] = caught.value.__notes__
     assert note.startswith(f"(while compiling {name} for examples of one number; the first axis")
@@ -189,9 +192,13 @@ def test_branching_on_a_traced_number_is_refused_with_the_fix(misuse):
 
 def test_branching_on_a_parameter_is_refused():
     w = Value(1.0)
-    with pytest.raises(TraceError, match=r"bool\(\): if, while"):
+    with pytest.raises(TraceError, match=rf"bool.*test_record\.py, line {line_here() + 1}: "):
         micrograd.compile(lambda x: w * x if w > 0 else w)([1.0])
     assert (w.data, w.grad) == (1.0, 0)
+
+
+def line_here():
+    return inspect.currentframe().f_back.f_lineno
 
 
 @pytest.mark.parametrize("is_enabled", [True, False])
