@@ -70,14 +70,15 @@ class Neuron(PerExample[Value]):
 
 
 class Layer(PerExample[Any]):
-    """`nout` neurons with the same `nin` inputs; `kwargs` go to each.
+    """`nout` neurons with the same `nin` inputs; `kwargs` go to each, `init` to `start_weights`.
 
     >>> Layer(3, 2, activation="tanh")
     Layer of [TanhNeuron(3), TanhNeuron(3)]
     """
 
-    def __init__(self, nin: int, nout: int, **kwargs: Any) -> None:
+    def __init__(self, nin: int, nout: int, init: str = "uniform", **kwargs: Any) -> None:
         self.neurons = [Neuron(nin, **kwargs) for _ in range(nout)]
+        start_weights(self.neurons, init)
 
     n_out = property(lambda self: len(self.neurons))
 
@@ -99,20 +100,26 @@ class MLP(PerExample[Any]):
         nouts: number of neurons in each layer; the last is the number of outputs.
         activation: 'relu', 'tanh', 'sigmoid' or 'linear', for all layers except the last.
         output: the activation of the last layer.
+        init: how weights start: 'uniform', 'he' or 'xavier'; see `start_weights`.
 
     >>> MLP(3, [2, 1], activation="tanh")
     MLP of [Layer of [TanhNeuron(3), TanhNeuron(3)], Layer of [LinearNeuron(2)]]
     """
 
     def __init__(
-        self, nin: int, nouts: Sequence[int], activation: str = "relu", output: str = "linear"
+        self,
+        nin: int,
+        nouts: Sequence[int],
+        activation: str = "relu",
+        output: str = "linear",
+        init: str = "uniform",
     ) -> None:
         if not hasattr(nouts, "__iter__"):
             raise TypeError(f"MLP expects a list, got {nouts!r}: write MLP({nin}, [{nouts}])")
         sizes = [nin, *nouts]
         activations = [activation] * (len(sizes) - 2) + [output]
         self.layers = [
-            Layer(n_in, n_out, activation=name)
+            Layer(n_in, n_out, init, activation=name)
             for n_in, n_out, name in zip(sizes[:-1], sizes[1:], activations, strict=True)
         ]
 
@@ -126,6 +133,29 @@ class MLP(PerExample[Any]):
 
     def __repr__(self) -> str:
         return f"MLP of [{', '.join(str(layer) for layer in self.layers)}]"
+
+
+def start_weights(neurons: Sequence[Neuron], init: str) -> None:
+    """Draws the weights of the n_out neurons of a layer with n_in inputs; biases stay 0.
+
+        'uniform'  from [-1, 1), as each Neuron has done already: good for a few inputs
+        'he'       normal with variance 2 / n_in: for ReLU, half of whose outputs are 0
+        'xavier'   uniform with variance 2 / (n_in + n_out): for tanh and sigmoid
+
+    With the last two, outputs and gradients of a network stay of one size from layer to layer,
+    however wide these are.
+
+    Source: He et al., "Delving Deep into Rectifiers" (2015), section 2.2; Glorot and Bengio,
+    "Understanding the difficulty of training deep feedforward neural networks" (2010), eq. 16.
+    """
+    if init not in ("uniform", "he", "xavier"):
+        raise ValueError(f"init {init!r} is not one of uniform, he, xavier")
+    for neuron in neurons if init != "uniform" else ():
+        n_in, n_out = len(neuron.w), len(neurons)
+        bound = (6 / (n_in + n_out)) ** 0.5  # of a uniform distribution with Xavier's variance
+        for w in neuron.w:
+            is_he = init == "he"
+            w.data = random.gauss(0, (2 / n_in) ** 0.5) if is_he else random.uniform(-bound, bound)
 
 
 # ---- parameters, and modules whose outputs are arrays

@@ -115,29 +115,39 @@ class SGD(Optimizer):
 
         g = g + weight_decay p
         v = momentum v + g                        (v = g in the first step)
-        p = p - lr v
+        p = p - lr v                              (lr (g + momentum v) with nesterov)
 
     Args:
         momentum: fraction of the velocity that is kept, at least 0; 0 is plain gradient descent.
+        nesterov: whether to look ahead along the velocity; needs momentum.
 
     Source: Sutskever, Martens, Dahl, Hinton, "On the importance of initialization and momentum in
     deep learning", 2013, in PyTorch's form, where lr multiplies the velocity.
     """
 
-    _settings: ClassVar = {**Optimizer._settings, "momentum": math.inf}
+    _settings: ClassVar = {**Optimizer._settings, "momentum": math.inf, "nesterov": 2}
 
     def __init__(
-        self, parameters: Given, lr: float = 1e-3, momentum: float = 0, *, weight_decay: float = 0
+        self,
+        parameters: Given,
+        lr: float = 1e-3,
+        momentum: float = 0,
+        *,
+        weight_decay: float = 0,
+        nesterov: bool = False,
     ) -> None:
         self.momentum = momentum
+        self.nesterov = nesterov
         super().__init__(parameters, lr, weight_decay)
+        if nesterov and momentum == 0:
+            raise ValueError("nesterov needs momentum > 0, got momentum=0")
 
     def rule(self, p: Number, g: Number, state: Mapping[str, Number], lr: Number) -> Updated:
         """One step along the velocity, or against the gradient if nothing is kept."""
         if not self.momentum:
             return p - lr * g, {}
         v = self.momentum * state["v"] + g
-        return p - lr * v, {"v": v}
+        return p - lr * (g + self.momentum * v if self.nesterov else v), {"v": v}
 
 
 class Adam(Optimizer):

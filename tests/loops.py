@@ -361,6 +361,10 @@ RIGHT = {
         ("model.parameters()", "[p for m in model for p in m.parameters()]"),
         ("model, bar", "[p for m in model for p in m.parameters()], bar"),
         ("model.zero_grad()", "optimizer.zero_grad()")),
+    "he": on(MOONS, "MLP(2, [16, 16, 1], init='he')", LOGITS01, ACCURACY, *with_adam(0.02),
+        ("60", "40")),
+    "xavier": on(MOONS, "MLP(2, [8, 8, 8, 1], 'tanh', init='xavier')", ACCURACY, (LOSS, HINGE),
+        ("0.05 * p", "0.01 * p"), ("60", "80")),
     "dropout": on(MOONS, "MLP(2, [12, 1])", (LOSS, "(model.layers[1]([random.choice((0, 2)) * h for"
         " h in model.layers[0](x)]) - t) ** 2 / 20"), *with_adam(0.02), ("60", "100")),
     "noisy inputs": on(MOONS, "MLP(2, [8, 1], 'tanh')", (LOSS, "(model([xi + random.gauss(0, 0.1) "

@@ -249,8 +249,8 @@ def state_of(optimizer: Optimizer, parameters: Sequence[Value]) -> dict[str, Any
     {'name': 'Momentum', 'rate': 0.1, 'decay': 0, 'step': 0, 'kept': {'v': [0.0]}}
     """
     name = type(optimizer).__name__
-    if type(optimizer) not in (SGD, Adam, AdamW):
-        raise ValueError(f"the page has SGD, Adam and AdamW, got {name}")
+    if type(optimizer) not in (SGD, Adam, AdamW) or getattr(optimizer, "nesterov", False):
+        raise ValueError(f"the page has SGD, Adam and AdamW, without nesterov, got {name}")
     if set(optimizer.parameters) != set(parameters):
         fix = f"pass {name}(model.parameters())"
         raise ValueError(f"optimizer expects the parameters of the model: {fix}")

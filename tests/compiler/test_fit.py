@@ -70,7 +70,7 @@ def written_out(loss, optimizer, steps, size, shuffle, seed, schedule):
 
 CASES = [
     (partial(SGD, lr=0.05), 23, False, None),
-    (partial(SGD, lr=0.05, momentum=0.9), 5, True, cosine(0.1, 0.01, 40)),
+    (partial(SGD, lr=0.05, momentum=0.9, nesterov=True), 5, True, cosine(0.1, 0.01, 40)),
     (partial(Adam, lr=0.05), 5, False, None),
     (partial(AdamW, lr=0.05), 1, True, None),
     (partial(Adam, lr=0.05, weight_decay=0.1), 100, True, cosine(0.1, 0.01, 40)),

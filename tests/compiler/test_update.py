@@ -26,6 +26,7 @@ class Own(Optimizer):
 OPTIMIZERS = [
     partial(SGD, lr=0.05),
     partial(SGD, lr=0.05, momentum=0.9, weight_decay=0.01),
+    partial(SGD, lr=0.05, momentum=0.9, nesterov=True),
     partial(Adam, lr=0.05, betas=(0.8, 0.95), weight_decay=0.1),
     partial(Adam, lr=0.05, eps=0),
     partial(AdamW, lr=0.05, weight_decay=0.1),
@@ -88,6 +89,8 @@ def test_a_changed_setting_counts_in_the_next_step(executor):
     def step(change, loss, optimizer):
         if optimizer.steps == 3:
             optimizer.weight_decay, optimizer.momentum = 0.5, 0.9
+        if optimizer.steps == 6:
+            optimizer.nesterov = True
         return change(loss, optimizer, X, Y)
 
     found = []

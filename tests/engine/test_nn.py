@@ -7,6 +7,7 @@ import pickle
 import random
 from contextlib import nullcontext
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 import pytest
@@ -132,6 +133,7 @@ def test_one_output_is_a_value_and_goes_on_as_one_input():
         (lambda: Neuron(3)([1.0, 2.0]), "Neuron expects 3 inputs, got 2: build its layer with nin"),
         (lambda: MLP(2, [2, 1])([1.0, 2.0, 3.0]), "Neuron expects 2 inputs, got 3"),
         (lambda: MLP(2, [2, 1], activation="gelu"), "'gelu' is not one of relu, tanh, sigmoid"),
+        (lambda: MLP(2, [2, 1], init="glorot"), "init 'glorot' is not one of uniform, he, xavier"),
         (lambda: Activation("gelu"), "'gelu' is not one of relu"),
         (lambda: Linear(4, 2)([1.0]), r"expects 4 inputs, got 1: build it as Linear\(1, 2\)"),
         (lambda: Sequential([Linear(2, 3)]), "Sequential expects modules, got .* for a list of"),
@@ -240,6 +242,20 @@ def test_models_can_be_copied_and_pickled():
     for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         assert twin(x).data == model(x).data
         assert not set(twin.parameters()) & set(model.parameters())
+
+
+@pytest.mark.parametrize(
+    ("init", "activation", "last"),
+    [("he", "relu", (0.5, 2.5)), ("xavier", "tanh", (0.2, 1.0)), ("uniform", "relu", (100, 1e9))],
+)
+def test_the_starting_weights_decide_how_outputs_grow_from_layer_to_layer(init, activation, last):
+    random.seed(0)
+    rng = random.Random(0)
+    model = MLP(50, [50] * 6, activation, activation, init=init)
+    rows = [[rng.gauss(0, 1) for _ in range(50)] for _ in range(4)]
+    with no_grad():
+        outputs = [v.data for row in rows for v in model(row)]
+    assert last[0] < math.sqrt(fmean(x * x for x in outputs)) < last[1]
 
 
 def test_linear_sequential_and_activation():

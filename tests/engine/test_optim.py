@@ -34,6 +34,11 @@ CASES = [
         {"lr": 0.05, "momentum": 0.9},
         [-0.05328607850743396, -0.01993370021775753, 2.8107693901266635, 0.25],
     ),
+    (
+        "SGD",
+        {"lr": 0.05, "momentum": 0.9, "nesterov": True, "weight_decay": 0.1},
+        [-0.04044312673197499, 0.19894479281238694, 0.9416892361869493, -0.0009957028449095672],
+    ),
     ("Adam", {}, [0.9091173867922361, -1.962313955723886, 0.5091650887077805, 0.25]),
     (
         "Adam",
@@ -126,6 +131,7 @@ def test_invalid_parameters_are_refused(optimizer):
         (lambda p: Adam(p, betas=(1.0, 0.9)), r"betas\[0\] expects a number in \[0, 1\), got 1.0"),
         (lambda p: Adam(p, betas=(0.9, -0.1)), r"betas\[1\] expects .* got -0.1"),
         (lambda p: Adam(p, eps=-1e-8), "eps expects .* got -1e-08"),
+        (lambda p: SGD(p, nesterov=True), "nesterov needs momentum > 0"),
     ],
 )
 def test_arguments_outside_their_range_are_refused(make, message):

@@ -284,6 +284,8 @@ def test_what_it_cannot_train_is_refused():
     model = MLP(2, [1])
     with pytest.raises(TraceError, match="where"):
         playground(lambda x: model(x) if x[0] > 0 else model(x) * 2.0)
+    with pytest.raises(ValueError, match="without nesterov"):
+        playground(model, optimizer=SGD(model.parameters(), momentum=0.9, nesterov=True))
     with pytest.raises(ValueError, match="optimizer expects the parameters of the model"):
         playground(model, optimizer=SGD(MLP(2, [1]).parameters()))
     with pytest.raises(TypeError, match=r"expected Values computed from the inputs, got 1\.0"):
