@@ -61,7 +61,7 @@ X, y = moons(100, noise=0.1, seed=0)
 assert_type(explain(Value(1.0).exp()), Page)
 playground(MLP(2, [8, 1]), X, y).save("training.html")
 decision_boundary(lambda point: point[0] - 0.5, X, y).set_title("moons")
-loss_curve([0.7, Value(0.5)]).figure.savefig("curves.png")
+loss_curve([0.7, Value(0.5)]).set_title("loss")
 """,
     "optimizers and losses": """
 from typing import assert_type

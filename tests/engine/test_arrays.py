@@ -244,9 +244,7 @@ def test_backward_is_a_vector_jacobian_product():
     x = values([3.0])
     (x * x).backward()
     assert x.grad.tolist() == [6.0]
-    with pytest.raises(
-        ValueError, match=r"of shape \(2, 2\) .*got none; or write A\.sum"
-    ):
+    with pytest.raises(ValueError, match=r"of shape \(2, 2\) .*got none; or write A\.sum"):
         (a * 2).backward()
     with pytest.raises(ValueError, match=r"of shape \(2, 2\) .*got \(2,\)"):
         (a * 2).backward(upstream)
