@@ -451,7 +451,8 @@ def recompute(root: Value) -> Value:
     order = topological_order(root)
     nodes = [node for node in order if node._prev]
     if is_paused() or any(node._chain_rule is unrecorded for node in order):
-        raise RuntimeError("recompute needs closures, and no_grad() keeps none: use detach()")
+        fix = "build the graph outside of it, and use detach() for what stays"
+        raise RuntimeError(f"recompute needs closures, and no_grad() keeps none: {fix}")
     if own := [node._op for node in nodes if is_own_operation(node)]:
         raise TypeError(f"recompute cannot run {own[0]!r} again: rebuild the graph in each step")
     for node in nodes:
