@@ -216,7 +216,7 @@ def main():
     """Prints the article's numbers beside ours, part by part, and draws its pictures."""
     options = arguments(
         __doc__,
-        ("--mnist", {"metavar": "PATH", "help": "learn the MNIST images in this folder or file"}),
+        ("--mnist", {"metavar": "FOLDER", "help": "learn the MNIST images in this folder"}),
         ("--epochs", {"type": positive, "metavar": "N", "help": "(5 with --mnist, otherwise 40)"}),
     )
     folder = Path(options.out_dir)

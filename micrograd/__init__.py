@@ -88,16 +88,14 @@ if not _typing.TYPE_CHECKING:  # type checkers understand only a literal list
 _unknown = _importlib.import_module("micrograd.core.hints").hinted(__name__)
 
 
-def _apply_ufunc(value: Value, *call: _typing.Any, **options: _typing.Any) -> _typing.Any:
-    return _importlib.import_module("micrograd.arrays").apply_ufunc(*call, **options)
+def _late(module: str, name: str) -> _typing.Any:
+    return lambda *args, **options: getattr(_importlib.import_module(module), name)(
+        *args, **options
+    )
 
 
-def _card(value: Value) -> _typing.Any:
-    return _importlib.import_module("micrograd.draw.cards").card(value)
-
-
-Value._repr_html_ = _card  # type: ignore[attr-defined]  # how a notebook shows a Value
-Value.__array_ufunc__ = _apply_ufunc  # type: ignore[attr-defined]  # NumPy calls it beside an array
+Value._repr_html_ = _late("micrograd.draw.cards", "card")  # type: ignore[attr-defined]
+Value.__array_ufunc__ = _late("micrograd.arrays", "apply_ufunc")  # type: ignore[attr-defined]
 
 
 def __getattr__(name: str) -> _typing.Any:

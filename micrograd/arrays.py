@@ -5,9 +5,7 @@ arrays of numbers. `values()` makes such an array; its class adds what people ex
 `data`, `grad`, `backward()`, `relu()`.
 
     >>> W = values([[1.0, 2.0], [3.0, 4.0]])
-    >>> x = np.array([1.0, -1.0])
-    >>> loss = ((W @ x) ** 2).sum()
-    >>> loss.backward()
+    >>> ((W @ [1.0, -1.0]) ** 2).sum().backward()
     >>> W.grad
     array([[-2.,  2.],
            [-2.,  2.]])
@@ -25,17 +23,13 @@ Shapes, slices, indices and masks (`reshape`, `T`, `concatenate`, `stack`, ...) 
     sort argmax argsort where        compare the data; the gradient goes to the chosen elements
     any all nonzero isnan allclose   ask the numbers
 
-These do not work; use the right column instead:
-
-    np.linalg.inv, solve, ...        need plain numbers: pass A.data
-    A.grad[:] = 0, A.data[0] -= 5    A.grad = 0 and A[0].data -= 5: A.data and A.grad are copies
-    A.flat[0] = 5                    A[0] = 5, which sets the data of a leaf
+`np.linalg.inv` and `solve` need plain numbers: pass A.data. A.data and A.grad are copies: write
+A.grad = 0 instead of A.grad[:] = 0, A[0].data -= 5 instead of A.data[0] -= 5.
 
 Numbers assigned to an array that `values` made, or to a view of it, set the data of its leaves, so
 that parameters stay parameters: `W[0, 1] = 0.5`, `W[:] = 0`, `W.fill(0.5)`. Results are replaced by
-constants, which makes masks: `scores[mask] = -1e9`. Everywhere else (in `W[[0, 2]]` or what
-`concatenate` returns) the entry is replaced, and W does not change. `W.copy()` has leaves of its
-own; copies that NumPy makes (`np.array(W)`, `np.sort(W)`) share those of W.
+constants, which makes masks: `scores[mask] = -1e9`. In what NumPy copied (`W[[0, 2]]`), the entry
+is replaced, and W does not change. `W.copy()` has leaves of its own; NumPy's copies share those.
 
 `A == B` and `A != B` compare the numbers, as do `<` and `>`, while two single Values are equal only
 if they are the same node: `A[0] == B[0]`. A result without axes, such as that of `sum()`, is a
@@ -64,15 +58,14 @@ Floats = NDArray[np.float64]
 
 
 def _in_place(sign: str, operation: Any) -> Any:
-    return lambda array, other: _overwrite(array, operation(array, other), f"A {sign}= ...", sign)
+    return lambda array, other: _overwrite(array, operation(array, other), f"A {sign}= ...")
 
 
-def _overwrite(array: ValueArray, results: Any, what: str, sign: str = "") -> ValueArray:
+def _overwrite(array: ValueArray, results: Any, what: str) -> ValueArray:
     if is_paused():
         array.data = results
     elif any(isinstance(v, Value) and v.is_leaf and not v.is_constant for v in array.flat):
-        fix = f"write A.data {sign}= ..., or do it inside no_grad()"
-        raise RuntimeError(f"{what} would replace the leaves of A with results: {fix}")
+        raise RuntimeError(f"{what} would replace leaves: write A.data -= ..., or use no_grad()")
     else:
         array[...] = results
     return array
@@ -130,33 +123,20 @@ class Memory(np.ndarray[Any, Any]):
 
 
 class ValueArray(np.ndarray[Any, Any]):
-    """A NumPy array whose elements are Values; `values()` makes one from numbers.
-
-    >>> b = values([-1.0, 2.0])
-    >>> (3 * b).backward([1.0, 10.0])
-    >>> b.grad
-    array([ 3., 30.])
-    """
+    """A NumPy array whose elements are Values; `values()` makes one from numbers."""
 
     label: str = ""  # a name for drawings
 
-    @property  # type: ignore[override]  # ndarray.data is a buffer
-    def data(self) -> Copy:
-        """A copy of the numbers, as floats in the same shape; assigning sets every one."""
-        return _copy(data_of(self))
-
-    @data.setter
-    def data(self, numbers: Numbers) -> None:
-        _set(self, "data", numbers)
-
-    @property
-    def grad(self) -> Copy:
-        """A copy of the gradients, as floats in the same shape; assigning sets every one."""
-        return _copy(grad_of(self))
-
-    @grad.setter
-    def grad(self, numbers: Numbers) -> None:
-        _set(self, "grad", numbers)
+    data: Any = property(
+        lambda array: _copy(data_of(array)),
+        lambda array, given: _set(array, "data", given),
+        doc="A copy of the numbers, as floats in the same shape; assigning sets every one.",
+    )
+    grad = property(
+        lambda array: _copy(grad_of(array)),
+        lambda array, given: _set(array, "grad", given),
+        doc="A copy of the gradients, as floats in the same shape; assigning sets every one.",
+    )
 
     @property
     def requires_grad(self) -> bool:
@@ -176,7 +156,7 @@ class ValueArray(np.ndarray[Any, Any]):
         old, is_own = self.view(np.ndarray)[key], isinstance(memory, Memory)
         new = np.empty(np.shape(old), dtype=object)
         new[...] = _plain(given)
-        super().__setitem__(key, _ENTRY(old, _CHECKED(new), is_own))
+        super().__setitem__(key, _ENTRY(old, new, is_own))
 
     def fill(self, value: Any) -> None:
         """Assigns one number to all elements."""
@@ -210,14 +190,11 @@ class ValueArray(np.ndarray[Any, Any]):
 
         `gradient`, the upstream gradients, has the same shape; for a single element, it is 1.
         """
-        if gradient is None and self.size != 1:
-            got = f"got {self.size} in shape {self.shape}"
-            fix = "write A.sum().backward(), or A.backward(gradient)"
-            raise ValueError(f"backward() without gradient expects one element, {got}: {fix}")
         seeds = np.ones(self.shape) if gradient is None else np.asarray(gradient)
-        if seeds.shape != self.shape:
-            expected = f"upstream gradients of shape {self.shape}"
-            raise ValueError(f"backward() expects {expected}, got {seeds.shape}")
+        if seeds.shape != self.shape or (gradient is None and self.size != 1):
+            expected = f"backward() of shape {self.shape} expects a gradient of this shape"
+            got = "none" if gradient is None else seeds.shape
+            raise ValueError(f"{expected}, got {got}; or write A.sum().backward()")
         if self.size and not any(isinstance(v, Value) and v.requires_grad for v in self.flat):
             raise RuntimeError("this array was computed inside no_grad(): compute it outside")
         if self.size:
@@ -261,7 +238,7 @@ class ValueArray(np.ndarray[Any, Any]):
         return array.astype(dtype, *args, **options)
 
     def __array_ufunc__(self, *call: Any, **options: Any) -> Any:
-        return apply_ufunc(*call, **options)
+        return apply_ufunc(self, *call, **options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function is np.copy:
@@ -287,18 +264,15 @@ class ValueArray(np.ndarray[Any, Any]):
     )
 
 
-def apply_ufunc(ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+def apply_ufunc(_: Any, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
     """The result of a NumPy function such as `np.add`, where an operand is a Value or has Values.
 
     NumPy calls it as the `__array_ufunc__` of a ValueArray, or of a Value beside an array.
     """
-    if ufunc.__name__ == "clip":
-        x, low, high = inputs
-        return np.minimum(np.maximum(x, low), high, **options)
     target = options.get("out", (None,))[0]
     if isinstance(target, ValueArray):
         del options["out"]
-        result = apply_ufunc(ufunc, method, *inputs, **options)
+        result = apply_ufunc(_, ufunc, method, *inputs, **options)
         return _overwrite(target, result, f"{ufunc.__name__}(..., out=A)")
     operands = [*map(_plain, map(_number, inputs) if ufunc in _ASKING else inputs)]
     instead = getattr(_INSTEAD_OF.get(ufunc.__name__, ufunc), method)
@@ -306,9 +280,6 @@ def apply_ufunc(ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         return instead(*operands, **options)
     if ufunc in (np.equal, np.not_equal):  # between single Values, == compares nodes
         operands = [*map(_INNERMOST, operands)]
-    if (ufunc, method) in _LARGEST and options.get("where", True) is True:
-        larger = _INSTEAD_OF[ufunc.__name__]
-        operands = [_halved(larger, operands[0], options.get("axis", 0))]
     name = ufunc.__name__.removesuffix(" (vectorized)") + f".{method}" * (method != "__call__")
     return _remembering(_with_class(instead(*operands, **options)), name, inputs)
 
@@ -345,8 +316,7 @@ def grad_of(array: Numbers) -> Floats:
 def _set(array: ValueArray, attribute: str, given: Numbers) -> None:
     numbers = data_of(given)  # of Values, too: as data they would nest one graph in another
     if numbers.ndim and numbers.shape != array.shape:
-        expected = f"an array of shape {array.shape} or a number"
-        raise ValueError(f"A.{attribute} expects {expected}, got {numbers.shape}")
+        raise ValueError(f"A.{attribute} expects shape {array.shape}, got {numbers.shape}")
     for v, number in zip(array.flat, np.broadcast_to(numbers, array.shape).flat, strict=True):
         setattr(v, attribute, float(number))
 
@@ -371,23 +341,16 @@ def _number(x: Any) -> Any:
     return data_of(x) if isinstance(x, (Value, ValueArray)) else x
 
 
-def _checked(x: Any) -> Any:
-    if (number := as_number(x)) is NotImplemented:
-        raise TypeError(f"an array of Values expects Values or numbers, got {x!r:.40}: use float()")
-    return number
-
-
-def _entry(old: Any, new: Any, is_own: bool) -> Any:
-    # What is at a place where `old` was: the same leaf with a new number, or else `new`.
-    if not isinstance(old, Value):
-        return new
-    has_no_graph = isinstance(new, Value) and new._chain_rule is unrecorded
-    if isinstance(new, Value) and not (has_no_graph and is_own):
-        return new
-    if is_own and old.is_leaf and not old.is_constant:
-        old.data = new.data if has_no_graph else new
+def _entry(old: Any, given: Any, is_own: bool) -> Any:
+    # What is at a place where `old` was: the same leaf with a new number, or else what is given.
+    if (new := as_number(given)) is NotImplemented:
+        raise TypeError(f"an array of Values expects Values or numbers, got {given!r:.40}")
+    is_value, was_value = isinstance(new, Value), isinstance(old, Value)
+    is_number = not is_value or new._chain_rule is unrecorded
+    if is_own and is_number and was_value and old.is_leaf and not old.is_constant:
+        old.data = new.data if is_value else new
         return old
-    return new if has_no_graph else as_constant(new)
+    return new if is_value or not was_value else as_constant(new)
 
 
 def _constant(x: Any) -> Any:
@@ -421,16 +384,7 @@ def _maximum(a: SupportsFloat, b: SupportsFloat) -> Any:
     return as_value(a).maximum(b)
 
 
-def _halved(larger: Any, x: Any, axis: Any) -> Any:
-    # The larger ones of two halves, again and again: a graph of depth log n instead of n.
-    axis = 0 if axis is None and x.ndim == 1 else axis
-    while isinstance(axis, int) and (half := x.shape[axis] // 2) > 1:
-        left, right, rest = np.split(x, [half, 2 * half], axis)
-        x = np.concatenate([larger(left, right), rest], axis)
-    return x
-
-
-_CHECKED, _ENTRY = np.frompyfunc(_checked, 1, 1), np.frompyfunc(_entry, 3, 1)
+_ENTRY = np.frompyfunc(_entry, 3, 1)
 _COPY = np.frompyfunc(lambda v: v if getattr(v, "_prev", ()) else copy.copy(v), 1, 1)
 _CONSTANT = np.frompyfunc(_constant, 1, 1)
 _SHIFT = np.frompyfunc(lambda v: as_constant(v.detach().data), 1, 1)
@@ -443,12 +397,12 @@ _ASKING = {  # functions about the numbers
     *(np.logical_and, np.logical_or, np.logical_xor, np.logical_not),
     *(np.isnan, np.isinf, np.isfinite, np.isclose, np.allclose, np.array_equal, np.isin),
 }
-_LARGEST = {(np.maximum, "reduce"), (np.minimum, "reduce")}
 _WRITING = {np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis}
 # NumPy's own functions return one of the two elements: in a tie the first, even a plain number; and
 # they ask each element for a method that plain numbers do not have.
 _INSTEAD_OF = {  # the keys are names, because some are functions of SciPy
     **{f.__name__: _each(f.__name__, None, f.__code__.co_argcount) for f in operations.values()},
     "maximum": _each("maximum", _maximum, 2),
+    "clip": _each("clip", lambda x, low, high: _maximum(x, low).minimum(high), 3),
     "expit": _each("sigmoid"),
 }

@@ -16,7 +16,7 @@ import gzip
 import math
 import operator
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,19 +27,13 @@ Rows = list[list[float]]
 Points = tuple[Rows, list[int]]
 Arrays = tuple[Any, Any]  # X and y of NumPy
 TURN = 2 * math.pi
-# The point of class k at the place t on its curve, from 0 at one end to 1 at the other.
-Point = Callable[[int, float], list[float]]
 
 
 # ---- 1. Points
 
 
 def moons(n: int = 100, noise: float = 0.1, seed: int = 0) -> Points:
-    """Two interleaved half circles of radius 1 as in scikit-learn: class 0 above, class 1 below.
-
-    >>> moons(n=2, noise=0.0)[1]
-    [0, 1]
-    """
+    """Two interleaved half circles of radius 1 as in scikit-learn: class 0 above, class 1 below."""
 
     def moon(k: int, t: float) -> list[float]:
         x1, x2 = _polar(1.0, math.pi * t)
@@ -49,11 +43,7 @@ def moons(n: int = 100, noise: float = 0.1, seed: int = 0) -> Points:
 
 
 def circles(n: int = 100, noise: float = 0.1, seed: int = 0, factor: float = 0.4) -> Points:
-    """Two concentric circles: class 0 with radius 1, class 1 with radius `factor`.
-
-    >>> circles(n=2, noise=0.0)
-    ([[1.0, 0.0], [0.4, 0.0]], [0, 1])
-    """
+    """Two concentric circles: class 0 with radius 1, class 1 with radius `factor`."""
     radii = 1.0, factor
     return _classes(lambda k, t: _polar(radii[k], TURN * t), 2, n, noise, seed, closed=True)
 
@@ -61,11 +51,7 @@ def circles(n: int = 100, noise: float = 0.1, seed: int = 0, factor: float = 0.4
 def spirals(
     n: int = 100, noise: float = 0.03, seed: int = 0, classes: int = 2, turns: float = 1.0
 ) -> Points:
-    """Spiral arms from radius 0.1 out to 1, one for each class, around the centre `turns` times.
-
-    >>> sorted(spirals(n=6, classes=3)[1])
-    [0, 0, 1, 1, 2, 2]
-    """
+    """Spiral arms from radius 0.1 out to 1, one for each class, around the centre `turns` times."""
 
     def arm(k: int, t: float) -> list[float]:
         return _polar(0.1 + 0.9 * t, TURN * (turns * t + k / classes))
@@ -74,11 +60,7 @@ def spirals(
 
 
 def blobs(n: int = 100, noise: float = 0.2, seed: int = 0, classes: int = 3) -> Points:
-    """Round clusters, one for each class, with centres evenly spaced on a circle of radius 1.
-
-    >>> sorted(blobs(n=4, classes=2)[1])
-    [0, 0, 1, 1]
-    """
+    """Round clusters, one for each class, with centres evenly spaced on a circle of radius 1."""
     return _classes(lambda k, t: _polar(1.0, TURN * k / classes), classes, n, noise, seed)
 
 
@@ -107,12 +89,12 @@ def _polar(radius: float, angle: float) -> list[float]:
 
 
 def _classes(
-    point: Point, classes: int, n: int, noise: float, seed: int, closed: bool = False
+    point: Any, classes: int, n: int, noise: float, seed: int, closed: bool = False
 ) -> Points:
-    # A closed curve ends where it begins, so there t stays below 1.
+    # point(k, t) is at the place t of the curve of class k, from 0 at one end to 1 at the other. A
+    # closed curve ends where it begins, so there t stays below 1.
     if not 2 <= classes <= n:
-        got = f"got classes={classes} and n={n}"
-        raise ValueError(f"expected at least two classes and a point for each, {got}")
+        raise ValueError(f"expected 2 <= classes <= n, got classes={classes} and n={n}")
     rng = random.Random(seed)
     examples = []
     for label in range(classes):
@@ -133,10 +115,7 @@ def batches(
     """The examples of one epoch in mini-batches of `size`; the last one may be smaller.
 
     Batches of arrays and tables are arrays; batches of other sequences are lists. The order depends
-    only on the seed, so pass a different seed for each epoch:
-
-        for epoch in range(10):
-            for X_batch, y_batch in batches(X, y, size=20, seed=epoch): ...
+    only on the seed, so pass a different one for each epoch, as in batches(X, y, 20, seed=epoch).
 
     >>> list(batches([[1], [2], [3]], [0, 1, 0], size=2, shuffle=False))
     [([[1], [2]], [0, 1]), ([[3]], [0])]
@@ -168,8 +147,6 @@ def drawn_digits(n: int = 200, noise: float = 0.15, seed: int = 0) -> Points:
 
     The pattern is at one of 15 places; the noise is added to each pixel, which then is cut to 0
     and 1. An image is a list of 64 numbers, row by row from the top.
-
-    >>> [image], [digit] = drawn_digits(n=1, noise=0.0, seed=1)
     """
     rng = random.Random(seed)
     labels = [i % 10 for i in range(n)]
@@ -186,57 +163,48 @@ def drawn_digits(n: int = 200, noise: float = 0.15, seed: int = 0) -> Points:
 
 
 def digits() -> Arrays:
-    """The 1,797 handwritten digits of 8 x 8 pixels, from 0 to 1, that come with scikit-learn."""
-    try:
-        from sklearn.datasets import load_digits
-    except ImportError:
-        raise ImportError("the digits come with scikit-learn: pip install scikit-learn") from None
+    """The 1,797 handwritten digits of 8 x 8 pixels, from 0 to 1, that scikit-learn has."""
+    from sklearn.datasets import load_digits
+
     X, y = load_digits(return_X_y=True)
     return X / 16, y
 
 
-def mnist(path: FilePath) -> tuple[Arrays, Arrays]:
+def mnist(folder: FilePath) -> tuple[Arrays, Arrays]:
     """The MNIST digits of 28 x 28 pixels: `(X, y)` for training and `(X, y)` for testing.
 
-    `path` is a folder with the four files train-images-idx3-ubyte, ..., t10k-labels-idx1-ubyte
-    (which may end in .gz), or an .npz file with x_train, y_train, x_test and y_test. Images become
-    arrays of shape (n, 784), pixels from 0 to 1.
+    `folder` has the four files train-images-idx3-ubyte, ..., t10k-labels-idx1-ubyte, which may end
+    in .gz. Images become arrays of shape (n, 784), pixels from 0 to 1.
 
     Source: LeCun, Cortes, Burges, "The MNIST database of handwritten digits".
     """
     import numpy as np
 
-    def of_folder(pattern: str) -> Any:
+    def array(pattern: str) -> Any:
         # A header of two zeros, the type (8: bytes), the number of axes, and their lengths.
-        file = next(Path(path).glob(f"{pattern}*"), None)
+        file = next(Path(folder).glob(f"{pattern}*"), None)
         if file is None:
-            raise FileNotFoundError(f"there is no {pattern.replace('?', '-')} in {path}")
+            raise FileNotFoundError(f"there is no {pattern.replace('?', '-')} in {folder}")
         content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
         shape = np.frombuffer(content, ">i4", count=content[3], offset=4)
         return np.frombuffer(content, np.uint8, offset=4 + 4 * len(shape)).reshape(shape)
 
-    if Path(path).is_dir():
-        kinds = ("images?idx3", "labels?idx1")
-        parts = [[of_folder(f"{name}-{k}-ubyte") for k in kinds] for name in ("train", "t10k")]
-    else:
-        with np.load(path) as archive:
-            parts = [[archive[f"{x}_{part}"] for x in "xy"] for part in ("train", "test")]
-    training, test = ((X.reshape(len(X), -1) / 255.0, y.astype(int)) for X, y in parts)
-    return training, test
+    def part(name: str) -> Arrays:
+        X, y = array(f"{name}-images?idx3-ubyte"), array(f"{name}-labels?idx1-ubyte")
+        return X.reshape(len(X), -1) / 255.0, y.astype(int)
+
+    return part("train"), part("t10k")
 
 
 # ---- 4. Files
 
 
-def read_csv(path: FilePath, target: str | None = None) -> tuple[Rows, list[Any], list[str]]:
+def read_csv(path: FilePath) -> tuple[Rows, list[int], list[str]]:
     r"""Points, class indices and class names from a file with one row x1,x2,...,label per point.
 
     The first row may be a header, in which no x is a number. If all labels are numbers, classes are
     in numerical order (1, 1.0 and 01 are the same class), otherwise in alphabetical order. A row
     that does not fit is named in a ValueError.
-
-    With `target`, the labels are in the column of that name. If all of them are numbers, they are
-    returned as they are, for regression or as class indices, with [] as the names.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -249,26 +217,20 @@ def read_csv(path: FilePath, target: str | None = None) -> tuple[Rows, list[Any]
         reader = csv.reader(file, skipinitialspace=True)
         rows = [(reader.line_num, [*map(str.strip, row)]) for row in reader if "".join(row).strip()]
     columns = rows[0][1] if rows else []
-    if target is not None and target not in columns:
-        raise ValueError(f"{path}: expected a column {target!r} in the header, got {columns}")
-    place = len(columns) - 1 if target is None else columns.index(target)
-    features = [i for i in range(len(columns)) if i != place]
-    if target is not None or all(_number(columns[i]) is math.nan for i in features):
+    if all(_number(x) is math.nan for x in columns[:-1]):
         rows = rows[1:]
     else:
-        columns = [*(f"x{i + 1}" for i in features), "label"]
+        columns = [*(f"x{i}" for i in range(1, len(columns))), "label"]
     X, labels = [], []
     for line, row in rows:
-        x = [_number(row[i]) for i in features] if len(row) == len(columns) else []
-        if not x or not all(map(math.isfinite, x)) or not row[place]:
+        x = [*map(_number, row[:-1])]
+        if len(row) != len(columns) or not x or not all(map(math.isfinite, x)) or not row[-1]:
             found = f"expected {','.join(columns)}, got {','.join(row)!r}"
-            raise ValueError(f"{path}, line {line}: {found}; only {columns[place]} may be text")
+            raise ValueError(f"{path}, line {line}: {found}; only {columns[-1]} may be text")
         X.append(x)
-        labels.append(row[place])
+        labels.append(row[-1])
     numbers = [_number(label) for label in labels]
     keys: list[Any] = numbers if all(map(math.isfinite, numbers)) else labels
-    if target is not None and labels and keys is numbers:
-        return X, [int(t) for t in keys] if all(t.is_integer() for t in keys) else keys, []
     classes = sorted(set(keys))
     if len(classes) < 2:
         raise ValueError(f"{path}: expected at least two classes, got {classes}")

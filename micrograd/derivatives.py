@@ -12,13 +12,10 @@ The adjoint of a node is d output / d node, and its tangent is d node / d input:
 
 If the data are Values themselves, so are the derivatives, and these can be differentiated again.
 So each derivative of a function opens a level: its arguments are Values whose data are Values of
-the level below, and every derivative computed from these is of that level. A Value of a lower level
-is a constant there (`raised` in `core/node.py`). If f uses no Values but its arguments, the results
-are plain numbers, and so they are inside `no_grad()`. Otherwise they are Values, and belong to the
-graph of all Values that f read: a loss may contain a derivative.
+the level below. A Value of a lower level is a constant there (`raised` in `core/node.py`). If f
+uses no Values but its arguments, the results are plain numbers, and so they are inside `no_grad()`.
+Otherwise they belong to the graph of all Values that f read: a loss may contain a derivative.
 
-    >>> gradient(lambda x, y: 3 * x**2 + x * y + 5 * y**2, [2.0, 3.0])
-    [15.0, 32.0]
     >>> w = Value(3.0)
     >>> slope = derivative(lambda x: w * x**2, 2.0)
     >>> slope.backward()
@@ -31,7 +28,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -180,8 +177,7 @@ def jvp(
         d output  =  sum over leaves of   d output / d leaf * tangent(leaf)
 
     It takes one walk, however many outputs there are. `xs` maps each node that changes to its
-    tangent, its rate of change. For a function, `xs` has a number for each argument, and `tangents`
-    its rate of change.
+    tangent, its rate of change; for a function, `xs` has its arguments, and `tangents` their rates.
 
     >>> jvp(lambda x, y: [x * y, x - y], [2.0, 3.0], [1.0, 1.0])
     [5.0, 0.0]
@@ -227,13 +223,12 @@ def vjp(output: Numbers, upstream: Numbers = 1) -> Derivatives:
 
 
 def jacobian(
-    outputs: Numbers | Callable[..., Numbers], inputs: Iterable[Number], mode: str = "reverse"
+    outputs: Numbers | Callable[..., Numbers], inputs: Iterable[Number]
 ) -> list[list[Number]]:
     """The derivatives of all outputs (rows) with respect to all inputs (columns).
 
     `outputs` are Values, or a function that returns them; `inputs` are any nodes of the same graph,
-    or the numbers at which the function is called. The mode 'reverse' walks the graph once for each
-    output, 'forward' once for each input.
+    or the numbers at which the function is called. It takes one walk for each output.
 
     >>> jacobian(lambda x, y: [x * y, x + y], [2.0, 3.0])
     [[3.0, 2.0], [1.0, 1.0]]
@@ -249,14 +244,8 @@ def jacobian(
     are_nodes = all(isinstance(v, Value) for v in nodes)
     _expect(are_nodes, "jacobian", "nodes of the graph as inputs", inputs, "or pass a function")
     tape = _Tape(*results)
-    if mode == "reverse":
-        adjoints = [tape.adjoints({output: 1}) for output in results]
-        rows = [[adjoint[v] for v in nodes] for adjoint in adjoints]
-    elif mode == "forward":
-        columns = [tape.tangents({v: 1}) for v in nodes]
-        rows = [[column[v] for column in columns] for v in results]
-    else:
-        raise ValueError(f"jacobian expects mode 'reverse' or 'forward', got {mode!r}")
+    adjoints = [tape.adjoints({output: 1}) for output in results]
+    rows = [[adjoint[v] for v in nodes] for adjoint in adjoints]
     return _of_one_kind(rows, nodes, results, known)
 
 
@@ -294,9 +283,6 @@ def hessian(f: Callable[..., SupportsFloat], xs: Iterable[Number]) -> list[list[
 
     >>> hessian(lambda x, y: x**2 * y, [3.0, 5.0])
     [[10.0, 6.0], [6.0, 0.0]]
-
-    Where it depends on the order of x and y, as of x**y at x = 0, y = 1, the matrix is not
-    symmetric: row i is the gradient of d f / dx_i.
     """
     return jacobian(lambda *leaves: gradient(f, leaves), xs)
 
@@ -380,46 +366,44 @@ def check_gradients(
 
     >>> check_gradients(lambda x, y: x * y + x.sin(), [0.0, 2.0])
     [3.0, 0.0]
-    >>> from micrograd.nn import Neuron
-    >>> model = Neuron(2, activation="tanh")
-    >>> len(check_gradients(lambda: model([1.0, -2.0]) ** 2, model))
-    3
     """
     own = getattr(xs, "parameters", None)
     leaves = own() if callable(own) else [Value(x) for x in xs]
-    xs, arguments = [leaf.item() for leaf in leaves], () if callable(own) else leaves
+    at, arguments = [leaf.item() for leaf in leaves], () if callable(own) else leaves
     y = f(*arguments)
     if not isinstance(y, Value):
         raise TypeError(f"check_gradients expects f to return a Value, got {type(y).__name__}")
-    nodes, [found] = topological_order(y), jacobian(y, leaves)
+    tape, [found] = _Tape(y), jacobian(y, leaves)
+    nodes = [v for v, _ in tape.nodes]
 
-    def numbers(i: int, x: float) -> dict[Value, float]:  # of all nodes, with x as leaf i
-        with restored([leaves[i]]):
-            leaves[i].data = x
+    def numbers(leaf: Value, x: float) -> dict[Value, float]:  # of all nodes, with x in this leaf
+        with restored([leaf]):
+            leaf.data = x
             return {v: v.item() for v in topological_order(f(*arguments))}
 
-    for i, (x, by_closures) in enumerate(zip(xs, found, strict=True)):
-        attempts = []
+    for i, (leaf, x, by_closures) in enumerate(zip(leaves, at, found, strict=True)):
+        tangent = tape.tangents({leaf: 1})
+        undefined = "f is not defined on both sides of this point, or its graph changes shape: "
+        attempts = [(-1, undefined + "use where() instead of if", math.nan)]
         for scale in sorted({1.0, abs(x), abs(x) ** 0.5} - {0.0}, reverse=True):
             h = 6e-6 * scale
-            with suppress(ArithmeticError, ValueError):  # f may not be defined this far from x
-                runs = numbers(i, x + h), numbers(i, x - h)
-                above, below = ([*run.values()] for run in runs)
-                expected = (above[-1] - below[-1]) / (2 * h)
-                if near(by_closures, expected, tolerance):
+            with suppress(ArithmeticError, ValueError):
+                above, below = numbers(leaf, x + h), numbers(leaf, x - h)
+                rows = zip(nodes, above.values(), below.values(), strict=True)
+                slope = {v: (a - b) / (2 * h) for v, a, b in rows}
+                if near(by_closures, slope[y], tolerance):
                     break
-                same = len(above) == len(below) == len(nodes)
-                slopes = [(a - b) / (2 * h) for a, b in zip(above, below, strict=False)]
-                wrong = _first_wrong(nodes, slopes if same else [], tolerance, leaves[i], runs[0])
-                attempts.append((*wrong, expected))
+                others = (v for v in nodes if v is not leaf)
+                v = next((v for v in others if not near(tangent[v], slope[v], tolerance)), y)
+                reason = _reason(v, float(tangent[v]), slope[v], v in above)
+                attempts.append((nodes.index(v), reason, slope[y]))
         else:
             # At an unsuitable scale even correct operations look wrong, so trust the scale at which
             # the first wrong operation comes latest.
-            undefined = -3, "f is not defined on both sides of this point", math.nan
-            _, reason, expected = max(attempts, default=undefined)
+            _, reason, expected = max(attempts)
             name = getattr(f, "__name__", repr(f))
             raise GradientError(
-                f"d {name}{tuple(xs)} / d argument {i} is {by_closures:.8g} according to the "
+                f"d {name}{tuple(at)} / d argument {i} is {by_closures:.8g} according to the "
                 f"closures, but {expected:.8g} according to central differences; {reason}"
             )
     return found
@@ -430,34 +414,23 @@ def near(found: float, expected: float, tolerance: float = 1e-4) -> bool:
     return abs(found - expected) <= tolerance * max(1.0, abs(expected))
 
 
-def _first_wrong(
-    nodes: list[Value], slopes: list[float], tolerance: float, leaf: Value, again: Collection[Value]
-) -> tuple[int, str]:
-    # The position of the first node with wrong local derivatives, or a negative one; a message.
-    # `again` are the nodes of another run with another number in the leaf.
-    if len(slopes) != len(nodes):
-        return -2, "the graph changes shape near this point: use where() instead of if"
-    slope = dict(zip(nodes, slopes, strict=True))
-    for position, v in enumerate(nodes):
-        if not v._prev and v is not leaf and not near(0.0, slope[v], tolerance):
-            return position, (
-                f"the number {v.data:.8g} in f depends on this argument without an operation: made "
-                "from .data, detach() or float(), it passes no gradient on"
-            )
-        local = local_derivatives(v)
-        by_closure = sum(float(d) * slope[u] for d, u in zip(local, v._prev, strict=True))
-        if v._prev and not near(by_closure, slope[v], tolerance):
-            if v in again:
-                formula = described(v._op, v._prev)
-                return position, f"f uses {formula}, which was computed before: compute it inside f"
-            operands = ", ".join(f"{u.data:.8g}" for u in v._prev)
-            derivatives = ", ".join(f"{float(d):.8g}" for d in local)
-            return position, (
-                f"the first wrong operation is {v._op!r} of ({operands}): the local derivatives "
-                f"({derivatives}) of its _backward give the slope {by_closure:.8g}, but "
-                f"differences give {slope[v]:.8g} (at a kink, such as relu at 0, neither is wrong)"
-            )
-    return -1, "every operation is right: rounding dominates, or f is not differentiable here"
+def _reason(v: Value, by_closures: float, slope: float, is_old: bool) -> str:
+    # Why the slope of this node is another one; it is the first for which this is so.
+    if not v._prev:
+        return (
+            f"the number {v.data:.8g} in f depends on this argument without an operation: made "
+            "from .data, detach() or float(), it passes no gradient on"
+        )
+    if is_old:
+        formula = described(v._op, v._prev)
+        return f"f uses {formula}, which was computed before: compute it inside f"
+    operands = ", ".join(f"{u.data:.8g}" for u in v._prev)
+    derivatives = ", ".join(f"{float(d):.8g}" for d in local_derivatives(v))
+    return (
+        f"the first wrong operation is {v._op!r} of ({operands}): the local derivatives "
+        f"({derivatives}) of its _backward give the slope {by_closures:.8g}, but differences give "
+        f"{slope:.8g} (at a kink, such as relu at 0, neither is wrong)"
+    )
 
 
 # ---- 5. Running operations again
@@ -466,9 +439,8 @@ def _first_wrong(
 def recompute(root: Value) -> Value:
     """Runs the forward pass of a graph again, after the data of leaves has changed; returns root.
 
-    Each node gets new data and a new closure, because closures hold intermediate results. The graph
-    keeps its shape: decisions that were made while it was built (by `if`, `max`, `where` or an
-    index) are not made again, and copies made by `detach()` keep their number.
+    The graph keeps its shape: decisions that were made while it was built (by `if`, `max`, `where`
+    or an index) are not made again, and copies made by `detach()` keep their number.
 
     >>> a = Value(2.0)
     >>> square = a * a
@@ -477,18 +449,15 @@ def recompute(root: Value) -> Value:
     Value(data=25.0, grad=0)
     """
     order = topological_order(root)
-    if is_paused() or any(node._chain_rule is unrecorded for node in order):
-        fix = "build the graph, and call recompute, outside no_grad(); use detach() for constants"
-        raise RuntimeError(f"recompute needs closures, and no_grad() keeps none: {fix}")
     nodes = [node for node in order if node._prev]
+    if is_paused() or any(node._chain_rule is unrecorded for node in order):
+        fix = "build the graph outside of it, and use detach() for what stays"
+        raise RuntimeError(f"recompute needs closures, and no_grad() keeps none: {fix}")
     if own := [node._op for node in nodes if is_own_operation(node)]:
-        reason = f"recompute cannot run {own[0]!r} again, which is not an operation of Value"
-        raise TypeError(f"{reason}: rebuild the graph in each step")
-    fresh: dict[Value, Value] = {}
-    for node in order:
-        fresh[node] = again(node._op, [fresh[v] for v in node._prev]) if node._prev else node
-    for node in nodes:  # only now that nothing can fail
-        node.data, node._chain_rule = fresh[node].data, fresh[node]._chain_rule
+        raise TypeError(f"recompute cannot run {own[0]!r} again: rebuild the graph in each step")
+    for node in nodes:
+        fresh = again(node._op, node._prev)
+        node.data, node._chain_rule = fresh.data, fresh._chain_rule
     return root
 
 
@@ -518,37 +487,30 @@ def again(op: str, operands: Sequence[Value]) -> Value:
 
 @dataclass(frozen=True)
 class PathSum:
-    """d output / d leaf as a sum over paths; `str()` gives text, and notebooks show the formula.
-
-    `paths` and `factors` are empty if there are too many paths to list.
-    """
+    """d output / d leaf as a sum over paths; `str()` gives text, and notebooks show the formula."""
 
     output: str
     leaf: str
     count: int  # of all paths from the leaf to the output
     total: Number  # the derivative
-    paths: tuple[tuple[str, ...], ...]  # for each path, the names of its nodes from leaf to output
-    factors: tuple[tuple[Number, ...], ...]  # for each path, the local derivatives along it
+    paths: Sequence[Sequence[str]]  # for each, the nodes from leaf to output; empty if too many
+    factors: Sequence[Sequence[Number]]  # for each path, the local derivatives along it
 
     def __str__(self) -> str:
-        head = f"d {self.output} / d {self.leaf} = {_number(self.total)}"
-        if self.count > len(self.paths):
-            return f"{head}, the sum over {self.count:,} paths, too many to list"
-        lines = [f"{head}, the sum over {self.count} path{'s' * (self.count != 1)}"]
+        paths = f"{self.count:,} path{'s' * (self.count != 1)}"
+        lines = [f"d {self.output} / d {self.leaf} = {_number(self.total)}, the sum over {paths}"]
         for path, factors in zip(self.paths, self.factors, strict=True):
             chain = " * ".join(map(_number, factors)) or "1"
             lines.append(f"  {' -> '.join(path)}:  {chain} = {_number(math.prod(factors))}")
         return "\n".join(lines)
 
     def _repr_latex_(self) -> str:
-        head, total = _partial(self.output, self.leaf), _number(self.total)
-        if self.count > len(self.paths):
-            return rf"${head} = {total} \quad ({self.count}\ \text{{paths}})$"
         symbols, numbers = [], []  # as in the chain rule, the factor next to the output comes first
         for path, factors in zip(self.paths, self.factors, strict=True):
             symbols.append(" ".join(_partial(b, a) for a, b in [*pairwise(path)][::-1]) or "1")
             numbers.append(r" \cdot ".join(f"({_number(d)})" for d in factors[::-1]) or "1")
-        return f"${head} = {' + '.join(symbols) or 0} = {' + '.join(numbers) or 0} = {total}$"
+        sums = (" + ".join(terms) for terms in (symbols, numbers) if terms)
+        return f"${' = '.join([_partial(self.output, self.leaf), *sums, _number(self.total)])}$"
 
 
 def sum_over_paths(
@@ -558,9 +520,8 @@ def sum_over_paths(
 
         d output / d leaf  =  sum over paths of   product over edges of the local derivative
 
-    The number of paths can double with every node, so backpropagation does not work this way. If
-    there are more than `limit` paths, they are only counted. `names` maps names to Values, as
-    `locals()` does. Nodes without a name are called v0, v1, ... in topological order.
+    The number of paths can double with every node; more than `limit` are only counted. `names` maps
+    names to Values, as `locals()` does. Other nodes are called v0, v1, ... in topological order.
 
     >>> a = Value(3.0, label="a")
     >>> b = -a; b.label = "b"
@@ -580,13 +541,12 @@ def sum_over_paths(
         counts[v] = 1 if v is leaf else sum(counts[u] for u in v._prev)
     found: dict[Value, list[Any]] = {}  # each of these paths, with the local derivatives along it
     for v, local in tape.nodes if counts[output] <= limit else ():
-        found[v] = [((leaf,), ())] * (v is leaf) or [
-            ((*path, v), (*factors, d))
+        found[v] = [((name[leaf],), ())] * (v is leaf) or [
+            ((*path, name[v]), (*factors, d))
             for u, d in zip(v._prev, local, strict=True)
             for path, factors in found[u]
         ]
-    paths = tuple(tuple(name[v] for v in path) for path, _ in found.get(output, ()))
-    factors = tuple(factors for _, factors in found.get(output, ()))
+    paths, factors = (tuple(pair[i] for pair in found.get(output, ())) for i in (0, 1))
     total = tape.adjoints({output: 1})[leaf]
     return PathSum(name[output], name[leaf], counts[output], total, paths, factors)
 

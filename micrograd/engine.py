@@ -59,8 +59,6 @@ class Value(Node):
     >>> x = Value(0.25, label="x")
     >>> [round(f(x).data, 3) for f in (Value.exp, Value.log, Value.sqrt, Value.sin, Value.cos)]
     [1.284, -1.386, 0.5, 0.247, 0.969]
-    >>> [round(f(x).data, 3) for f in (Value.tanh, Value.sigmoid, Value.relu, abs)]
-    [0.245, 0.562, 0.25, 0.25]
     >>> x.maximum(1.0).item(), x.minimum(1.0).item(), (x * 2.0).detach()
     (1.0, 0.25, Value(data=0.5, grad=0))
     """

@@ -1,16 +1,14 @@
 """Loss functions: one number that measures how wrong an output is.
 
-Each function takes one example and returns its loss, or takes a batch and returns the mean over the
-examples. The number of axes distinguishes the two. Shape (n, 1), which a layer of one neuron
-returns, may be paired with shape (n,). Any other difference in shape is an error, because NumPy
-might pair every prediction with every target.
+Each function takes one example and returns its loss, or takes a batch, which has one axis more, and
+returns the mean. Shape (n, 1), which a layer of one neuron returns, may be paired with shape (n,);
+any other difference in shape is an error.
 
     >>> squared_error([Value(2.0), Value(-1.0)], [1.0, -1.0]).item()
     0.5
 
-The cross-entropies, except for `binary_cross_entropy`, take logits, which are scores of any size,
-not probabilities: for large scores, log(sigmoid(z)) and log(softmax(z)) would take the logarithm of
-0. They use the identity
+The cross-entropies, except for `binary_cross_entropy`, take logits, which are scores of any size:
+for large ones, log(sigmoid(z)) and log(softmax(z)) would take the logarithm of 0. They use
 
     log(sum_k e^z_k)  =  m + log(sum_k e^(z_k - m)),        true for every number m,
 
@@ -27,7 +25,6 @@ from functools import reduce
 from typing import Any
 
 from micrograd.core.examples import fix_of
-from micrograd.core.hints import hinted
 from micrograd.core.node import as_constant, as_value, innermost
 from micrograd.core.origin import note
 from micrograd.core.shapes import Numbers, flat, plain, shape_of
@@ -35,14 +32,6 @@ from micrograd.engine import Value
 from micrograd.operations import take
 
 SMALLEST = math.exp(-100)  # in a logarithm
-
-__all__ = [
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "cross_entropy",
-    "hinge",
-    "squared_error",
-]
 
 
 def squared_error(prediction: Numbers, target: Numbers) -> Value:
@@ -130,7 +119,7 @@ def cross_entropy(logits: Numbers, label: Numbers) -> Value:
     """
     losses = []
     for row, k in _rows(logits, label):
-        zs = _values(row)
+        zs = [*map(as_value, row)]
         m = _shift(reduce(Value.maximum, zs))
         shifted = [z - m for z in zs]
         total: Any = sum(z.exp() for z in shifted)
@@ -139,10 +128,7 @@ def cross_entropy(logits: Numbers, label: Numbers) -> Value:
         except (IndexError, TypeError) as error:
             fix = fix_of(k, "pass the index of the true class", classes=len(zs))
             if len(zs) == 1:
-                fix = (
-                    "give the model an output for each class, or use "
-                    "binary_cross_entropy_with_logits"
-                )
+                fix = "for a single output, use binary_cross_entropy_with_logits"
             expected = f"the label of one of {len(zs)} classes, an int from 0 to {len(zs) - 1}"
             raise type(error)(f"cross_entropy expects {expected}, got {k!r}: {fix}") from None
     return _mean("cross entropy", losses, logits, label)
@@ -162,9 +148,8 @@ def _pairs(loss: str, predictions: Numbers, targets: Numbers) -> Iterable[tuple[
     # The prediction and the target of one example, or of each example of a batch.
     shape, expected = shape_of(predictions), shape_of(targets)
     if shape not in (expected, (*expected, 1)) and expected != (*shape, 1):
-        what = "predictions and targets of the same shape"
-        raise ValueError(f"{loss} expects {what}, got {shape} and {expected}")
-    return zip(_values(flat(predictions)), flat(targets), strict=True)
+        raise ValueError(f"{loss} expects targets of shape {shape}, got {shape} and {expected}")
+    return zip(map(as_value, flat(predictions)), flat(targets), strict=True)
 
 
 def _rows(logits: Numbers, labels: Numbers) -> Iterable[tuple[Iterable[Numbers], Any]]:
@@ -182,15 +167,11 @@ def _rows(logits: Numbers, labels: Numbers) -> Iterable[tuple[Iterable[Numbers],
     return zip(rows, flat(labels), strict=True)
 
 
-def _values(xs: Iterable[Any]) -> list[Value]:
-    return [as_value(x) for x in xs]
-
-
 def _mean(operation: str, losses: list[Value], prediction: Any, target: Any) -> Value:
     if not losses:
         raise ValueError("expected a loss of at least one example, got an empty batch")
-    total = reduce(Value.__add__, losses)
-    mean = total / len(losses) if len(losses) > 1 else total
+    total: Any = sum(losses)
+    mean: Value = total / len(losses) if len(losses) > 1 else total
     if hasattr(prediction, "ndim"):
         note(mean, "array", (operation, (prediction, target)))
     return mean
@@ -198,6 +179,3 @@ def _mean(operation: str, losses: list[Value], prediction: Any, target: Any) -> 
 
 def _is_known(target: object) -> bool:  # a traced number has no value yet, so it cannot be checked
     return isinstance(target, (numbers.Real, str))
-
-
-globals()["__getattr__"] = hinted(__name__)  # not `def`: type checkers would accept any name

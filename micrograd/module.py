@@ -24,8 +24,7 @@ class Module:
     The parameters of a model are the Values among its attributes, and those of the Modules among
     them. Both may also be in lists, tuples, dicts and NumPy arrays. All leaves are trained, even
     data kept as `self.X = values(X)`: freeze it (`self.X.requires_grad = False`), or make each
-    parameter an `nn.Parameter`. A module that has any among its attributes trains no other leaves
-    of its own, and names one that is left out in a warning.
+    parameter an `nn.Parameter`: then no other leaves of the module are trained, with a warning.
 
     Numbers assigned to an attribute that holds leaves set their data, so they stay parameters.
 
@@ -61,12 +60,7 @@ class Module:
         raise NotImplementedError(f"{type(self).__name__} defines neither forward nor __call__")
 
     def named_modules(self) -> Iterator[tuple[str, Module]]:
-        """A pair (name, module) for every module, `('', self)` first; the name is as in code.
-
-        >>> from micrograd.nn import Layer
-        >>> [name for name, _ in Layer(1, 2).named_modules()]
-        ['', 'neurons[0]', 'neurons[1]']
-        """
+        """A pair (name, module) for every module, `('', self)` first; the name is as in code."""
         seen: set[int] = set()
         waiting: list[tuple[str, Module]] = [("", self)]
         while waiting:
@@ -99,9 +93,8 @@ class Module:
                     names.setdefault(v, name)
                 elif v.requires_grad:
                     what = f"{type(module).__name__}.{attribute} is not trained"
-                    why = "it is not a Parameter, as others are"
                     fix = "make it nn.Parameter(...), or set its requires_grad to False"
-                    warnings.warn(f"{what}: {why}; {fix}", stacklevel=3)
+                    warnings.warn(f"{what}, others are: {fix}", stacklevel=3)
         return names
 
     def parameters(self) -> list[Value]:
@@ -131,10 +124,9 @@ class Module:
         """Sets the data of all parameters from a `state_dict()`; on an error, none is changed."""
         parameters = {name: p for p, name in self._named_leaves().items()}
         if state.keys() != parameters.keys():
-            missing = [name for name in parameters if name not in state][:3]
-            unknown = [name for name in state if name not in parameters][:3]
             expected = f"{type(self).__name__} expects a state_dict of {len(parameters)} numbers"
-            got = f"got {len(state)}: missing {missing}, unknown {unknown!r:.60}"
+            odd = sorted(state.keys() ^ parameters.keys())[:3]
+            got = f"got {len(state)}, missing or unknown: {odd!r:.60}"
             raise ValueError(f"{expected}, {got}; build it with the sizes that it had when saved")
         data = {name: Value(innermost(number)).data for name, number in state.items()}
         for name, p in parameters.items():

@@ -11,6 +11,7 @@ layers. Names, signatures, reprs and the order of random numbers match Karpathy'
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -114,8 +115,7 @@ class MLP(PerExample[Any]):
         init: str = "uniform",
     ) -> None:
         if not hasattr(nouts, "__iter__"):
-            fix = f"write MLP({nin}, [{nouts}])"
-            raise TypeError(f"MLP expects a list of sizes, got {nouts!r}: {fix}")
+            raise TypeError(f"MLP expects a list, got {nouts!r}: write MLP({nin}, [{nouts}])")
         sizes = [nin, *nouts]
         activations = [activation] * (len(sizes) - 2) + [output]
         self.layers = [
@@ -147,21 +147,15 @@ def start_weights(neurons: Sequence[Neuron], init: str) -> None:
 
     Source: He et al., "Delving Deep into Rectifiers" (2015), section 2.2; Glorot and Bengio,
     "Understanding the difficulty of training deep feedforward neural networks" (2010), eq. 16.
-
-    >>> from statistics import pstdev
-    >>> round(pstdev(w.data for neuron in Layer(200, 50, "he").neurons for w in neuron.w), 2)
-    0.1
     """
     if init not in ("uniform", "he", "xavier"):
         raise ValueError(f"init {init!r} is not one of uniform, he, xavier")
-    if init == "uniform":
-        return
-    for neuron in neurons:
+    for neuron in neurons if init != "uniform" else ():
         n_in, n_out = len(neuron.w), len(neurons)
-        spread = (2 / n_in) ** 0.5
-        bound = (6 / (n_in + n_out)) ** 0.5  # of a uniform distribution with this variance
+        bound = (6 / (n_in + n_out)) ** 0.5  # of a uniform distribution with Xavier's variance
         for w in neuron.w:
-            w.data = random.uniform(-bound, bound) if init == "xavier" else random.gauss(0, spread)
+            is_he = init == "he"
+            w.data = random.gauss(0, (2 / n_in) ** 0.5) if is_he else random.uniform(-bound, bound)
 
 
 # ---- parameters, and modules whose outputs are arrays
@@ -198,6 +192,7 @@ class ArrayModule(PerExample[Any]):
     """A PerExample that returns an array: `relu()`, `data` and `grad` work without a batch, too."""
 
     gives_array = True
+    name = ""  # of the operation in drawings; by default, that of the class
 
     def __call__(self, x: Numbers, *more: object) -> ValueArray:
         """An array of the outputs, which remembers the inputs and parameters, for drawings."""
@@ -210,11 +205,8 @@ class ArrayModule(PerExample[Any]):
         out: ValueArray = super().__call__(inputs, *more)
         if any(v._prev for v in out.flat):  # not under no_grad()
             arrays = (array for array in vars(self).values() if isinstance(array, ValueArray))
-            note(out, "array", (self._operation(), (inputs, *arrays)))
+            note(out, "array", (self.name or type(self).__name__.lower(), (inputs, *arrays)))
         return out
-
-    def _operation(self) -> str:
-        return type(self).__name__.lower()
 
 
 class Linear(ArrayModule):
@@ -271,9 +263,6 @@ class Activation(ArrayModule):
             return x
         return [ACTIVATIONS[self.name](xi) for xi in x]
 
-    def _operation(self) -> str:
-        return self.name
-
     def __repr__(self) -> str:
         kind = type(self)
         return f"Activation({self.name!r})" if kind is Activation else f"{kind.__name__}()"
@@ -321,11 +310,7 @@ class Sequential(PerExample[Any]):
 
 
 def accuracy(scores: Iterable[Numbers], labels: Iterable[float], threshold: float = 0.0) -> float:
-    """The fraction of examples whose predicted class equals the label; see `confusion`.
-
-    >>> accuracy([Value(2.0), Value(-1.0), Value(0.5)], [1, -1, -1])
-    0.6666666666666666
-    """
+    """The fraction of examples whose predicted class equals the label; see `confusion`."""
     counts = confusion(scores, labels, threshold=threshold)
     return sum(row[k] for k, row in enumerate(counts)) / sum(map(sum, counts))
 
@@ -346,8 +331,7 @@ def confusion(
     """
     scores, labels = list(plain(scores)), list(plain(labels))
     if len(scores) != len(labels) or not labels:
-        got = f"got {len(labels)} labels for {len(scores)} scores"
-        raise ValueError(f"expected one label for each score, and at least one, {got}")
+        raise ValueError(f"expected one label for each score, got {len(labels)} and {len(scores)}")
     pairs = []
     for several, label in zip(map(inputs_of, scores), map(plain, labels), strict=True):
         n = len(several)
@@ -356,15 +340,11 @@ def confusion(
             fix = "write known = sorted(set(y)); y = [known.index(label) for label in y]"
             raise ValueError(f"expected the labels {known}, got {label!r}: {fix}")
         if not all(score <= score for score in several):  # False for NaN
-            fix = "try a lower learning rate, or leave out rows of X with NaN"
-            raise ValueError(f"expected scores, got NaN: training may have diverged; {fix}")
+            raise ValueError("expected scores, got NaN: training may have diverged, or X has NaN")
         largest = max(range(n), key=several.__getitem__)
         pairs.append((max(0, int(label)), largest if n > 1 else int(several[0] > threshold)))
-    size = max(classes, 1 + max(map(max, pairs)))
-    counts = [[0] * size for _ in range(size)]
-    for label, predicted in pairs:
-        counts[label][predicted] += 1
-    return counts
+    counts, size = Counter(pairs), max(classes, 1 + max(map(max, pairs)))
+    return [[counts[i, j] for j in range(size)] for i in range(size)]
 
 
 globals()["__getattr__"] = hinted(__name__)  # not `def`: type checkers would accept any name

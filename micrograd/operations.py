@@ -3,22 +3,15 @@
 The first part adds methods to `Value`, named after NumPy's functions, so that np.arctan(x) works.
 
     >>> x = Value(0.5)
-    >>> [round(f(x).data, 3) for f in (Value.tan, Value.sinh, Value.cosh, Value.erf)]
-    [0.546, 0.521, 1.128, 0.52]
-    >>> [round(f(x).data, 3) for f in (Value.arcsin, Value.arccos, Value.arctan)]
-    [0.524, 1.047, 0.464]
-    >>> [round(f(x).data, 3) for f in (Value.expm1, Value.log1p, Value.softplus)]
-    [0.649, 0.405, 0.974]
-    >>> round(x.arctan2(-1.0).data, 3), round(x.logaddexp(0.5).data, 3)
-    (2.678, 1.193)
+    >>> [round(f(x).data, 3) for f in (Value.tan, Value.arctan, Value.cosh, Value.erf)]
+    [0.546, 0.464, 1.128, 0.52]
 
 The second part is about choices. A choice has no derivative with respect to what decides it: the
 gradient goes to what was chosen. For plain numbers, `where` and `take` pick it, and no operation is
 recorded. For traced numbers, which have no value yet, the choice itself becomes an operation.
 
-    >>> table = [Value(1.0), Value(2.0)]
-    >>> take(table, 1) is table[1]
-    True
+    >>> take([Value(1.0), Value(2.0)], 1)
+    Value(data=2.0, grad=0)
 """
 
 from __future__ import annotations
@@ -191,9 +184,6 @@ def take(table: Any, index: SupportsIndex) -> Any:
 
     Raises IndexError if the index is out of range (negative ones do not count from the end), and
     TypeError if it is not an integer.
-
-    >>> take(["zero", "one"], 1)
-    'one'
     """
     if hasattr(index, "take") and not hasattr(index, "dtype"):  # NumPy's take is different
         return index.take(table)
@@ -235,11 +225,7 @@ def matrix_product_rule(
 ) -> tuple[tuple[T, T], tuple[T, T]]:
     """The factors of each contribution for P = X W: to X, upstream Wᵀ; to W, Xᵀ upstream.
 
-    NumPy multiplies matrices of Values number by number, so this is not an operation: drawings of
-    arrays show it, in numbers and in letters.
-
-    >>> matrix_product_rule("U", "X", "W", lambda name: name + "ᵀ")
-    (('U', 'Wᵀ'), ('Xᵀ', 'U'))
+    Drawings of arrays show it, in numbers and in letters; NumPy multiplies Value by Value.
     """
     return (upstream, transposed(right)), (transposed(left), upstream)
 
@@ -267,39 +253,30 @@ def scan(
             state, output = step(state, x)
             outputs.append(output)
 
-    The nodes of the graph are those of the steps, as in this loop. In a compiled function, it stays
-    a loop: a step is recorded once, forward and backward, so that 10,000 steps take no longer to
-    compile than 10. (Loops whose steps differ in form, and those inside of a derivative, are
-    recorded step by step.)
+    In a compiled function, it stays a loop: a step is recorded once, forward and backward, so that
+    10,000 steps take no longer to compile than 10. (Loops whose steps differ in form, and those
+    inside of a derivative, are recorded step by step.)
 
     Args:
         step: a function of the state and an entry of xs. It returns a tuple: the next state, and an
             output or None. Once compiled, it must not change what is outside of it.
         state: the first state: a number, a Value, or a list, tuple, array or dict of these.
-        xs: a list or an array, with an entry for each step: zip(a, b) for pairs; without it, step
-            gets None.
-        length: the number of steps, where xs is not given.
-
-    Source of the form: `jax.lax.scan`.
+        xs: a list or an array, with an entry for each step: zip(a, b) for pairs.
+        length: the number of steps, if xs is not given; step gets None instead of an entry.
 
     >>> x, heights = scan(lambda x, rate: (x * rate, x), Value(1.0), [2.0, 3.0, 4.0])
     >>> x.data, [height.data for height in heights]
     (24.0, [1.0, 2.0, 6.0])
     """
-    if xs is None:
-        if length is None:
-            raise TypeError("scan expects xs or length: the number of steps, as in length=100")
-        entries = [None] * operator.index(length)
-    else:
-        if isinstance(xs, dict) or (isinstance(xs, tuple) and any(map(shape_of, xs))):
-            fix = "write zip(a, b) where each of them has a number for each step, else list(xs)"
-            raise TypeError(
-                f"scan expects xs as a list of entries, got a {type(xs).__name__}: {fix}"
-            )
-        entries = plain(xs)
-        entries = entries if hasattr(entries, "dtype") else [*entries]  # a step may change a list
-        if length is not None and operator.index(length) != len(entries):
-            raise ValueError(f"scan got {len(entries)} entries as xs, but length={length}")
+    if xs is None and length is None:
+        raise TypeError("scan expects xs or length: the number of steps, as in length=100")
+    if isinstance(xs, dict) or (isinstance(xs, tuple) and any(map(shape_of, xs))):
+        fix = "write zip(a, b) where each of them has a number for each step, else list(xs)"
+        raise TypeError(f"scan expects xs as a list of entries, got a {type(xs).__name__}: {fix}")
+    entries = [None] * operator.index(length or 0) if xs is None else plain(xs)
+    entries = entries if hasattr(entries, "dtype") else [*entries]  # a step may change a list
+    if length is not None and operator.index(length) != len(entries):
+        raise ValueError(f"scan got {len(entries)} entries as xs, but length={length}")
     return (loops.get() or unrolled)(step, state, entries)
 
 
@@ -316,6 +293,5 @@ def pair_of(returned: Any) -> tuple[Any, Any]:
     """What a step of `scan` returned, if it is a pair."""
     if isinstance(returned, tuple) and len(returned) == 2:
         return returned
-    fix = "write `return state, None` if there is no output"
-    got = f"{len(returned)} of them" if isinstance(returned, tuple) else type(returned).__name__
-    raise TypeError(f"a step of scan returns a tuple (state, output), got {got}: {fix}")
+    got = f"{returned!r:.40}: write `return state, None` if there is no output"
+    raise TypeError(f"a step of scan returns a tuple (state, output), got {got}")

@@ -11,9 +11,8 @@
     0.75
 
 Nothing here depends on Value: a parameter is any object with `data` and `grad`. A rule is a pure
-function of numbers, which may also be arrays, as for all parameters of a compiled function at once,
-or traced numbers, from which compiled training and pages take the rule. Arguments, defaults and
-rules are those of PyTorch.
+function of numbers, which may also be arrays (all parameters of a compiled function at once) or
+traced numbers (compiled training and pages). Arguments, defaults and rules are PyTorch's.
 
 Symbols: p parameter, g gradient, v velocity, m running mean of g, s running mean of g^2, t step.
 """
@@ -23,27 +22,19 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager, nullcontext
 from numbers import Real
 from operator import attrgetter
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from micrograd.core.arithmetic import Number, as_number
-from micrograd.core.hints import hinted
 
 __all__ = ["SGD", "Adam", "AdamW", "Optimizer", "clip_grad_norm", "cosine", "linear"]
 
 Schedule = Callable[[float], float]
 
 
-class Parameter(Protocol):
-    """What an optimizer updates."""
-
-    data: Number
-    grad: Number
-
-
-Given: TypeAlias = Iterable[Parameter | tuple[str, Parameter]]
+Given: TypeAlias = Iterable[Any]  # parameters, arrays of them, or pairs of a name and one of them
 Updated: TypeAlias = tuple[Number, dict[str, Number]]  # the new number, and the new state
 
 
@@ -55,8 +46,7 @@ class Optimizer:
     from step to step; each entry is at first 0.0.
 
     Attributes:
-        parameters: pass `model.parameters()`, or `model.named_parameters()` for error messages, or
-            the model itself.
+        parameters: pass `model.parameters()`, or `model.named_parameters()` for error messages.
         lr: learning rate; may be changed between steps.
         weight_decay: how strongly parameters are pulled towards 0.
         steps: number of steps taken.
@@ -76,7 +66,7 @@ class Optimizer:
     def __init__(self, parameters: Given, lr: float, weight_decay: float = 0) -> None:
         are_ours = type(self).rule.__module__ == type(self).decayed.__module__ == __name__
         self._parameters = Parameters(parameters, type(self).__name__, at_once=are_ours)
-        self.parameters: tuple[Parameter, ...] = self._parameters.all
+        self.parameters: tuple[Any, ...] = self._parameters.all
         self.lr = lr
         self.weight_decay = weight_decay
         self.steps = 0
@@ -89,13 +79,12 @@ class Optimizer:
 
     def step(self) -> None:
         """Updates every parameter once, or none if a gradient is invalid."""
-        with self._parameters.held():
-            self._parameters.find_row()
+        with self._parameters.held() as entries:
             self._parameters.check_gradients()
             self.steps += 1
             lr, *others = self.at_step(self.steps)
-            with self._parameters.quietly():
-                for i, p in self._parameters.entries():
+            for i, p in entries:
+                if getattr(p, "requires_grad", True):
                     number, g = self.decayed(p.data, p.grad, lr, self.weight_decay)
                     state = self._parameters.state_of(i)
                     p.data, new = self.rule(number, g, state, lr, *others)
@@ -104,9 +93,8 @@ class Optimizer:
 
     def zero_grad(self) -> None:
         """Resets all gradients to 0; otherwise the next backward pass would add to them."""
-        with self._parameters.held():
-            self._parameters.find_row()
-            for p in self.parameters if (row := self._parameters.row) is None else [row]:
+        with self._parameters.held() as entries:
+            for _, p in entries:
                 p.grad = 0
 
     def at_step(self, step: Number) -> tuple[Number, ...]:
@@ -135,13 +123,6 @@ class SGD(Optimizer):
 
     Source: Sutskever, Martens, Dahl, Hinton, "On the importance of initialization and momentum in
     deep learning", 2013, in PyTorch's form, where lr multiplies the velocity.
-
-    >>> from micrograd.engine import Value
-    >>> p = Value(1.0)
-    >>> p.grad = 0.5
-    >>> SGD([p], lr=0.1).step()
-    >>> round(p.data, 6)
-    0.95
     """
 
     _settings: ClassVar = {**Optimizer._settings, "momentum": math.inf, "nesterov": 2}
@@ -184,13 +165,6 @@ class Adam(Optimizer):
         eps: added to the divisor to keep it away from 0; at least 0.
 
     Source: Kingma and Ba, "Adam: a method for stochastic optimization", 2015, algorithm 1.
-
-    >>> from micrograd.engine import Value
-    >>> p = Value(1.0)
-    >>> p.grad = 0.5
-    >>> Adam([p], lr=0.1).step()
-    >>> round(p.data, 6)
-    0.9
     """
 
     _settings: ClassVar = {**Optimizer._settings, "betas": 1, "eps": math.inf}
@@ -229,13 +203,6 @@ class AdamW(Adam):
 
     Source: Loshchilov and Hutter, "Decoupled weight decay regularization", 2019, algorithm 2, with
     the decay multiplied by lr as in PyTorch.
-
-    >>> from micrograd.engine import Value
-    >>> p = Value(1.0)
-    >>> p.grad = 0.5
-    >>> AdamW([p], lr=0.1).step()
-    >>> round(p.data, 6)
-    0.899
     """
 
     def __init__(
@@ -260,12 +227,6 @@ def clip_grad_norm(parameters: Given, max_norm: float) -> float:
 
     Source: Pascanu, Mikolov, Bengio, "On the difficulty of training recurrent neural networks",
     2013, algorithm 1. (PyTorch's `clip_grad_norm_` adds 1e-6 to the norm.)
-
-    >>> from micrograd.engine import Value
-    >>> p, q = Value(0.0), Value(0.0)
-    >>> p.grad, q.grad = 3.0, 4.0
-    >>> clip_grad_norm([p, q], max_norm=1.0), round(p.grad, 6), round(q.grad, 6)
-    (5.0, 0.6, 0.8)
     """
     found = Parameters(parameters, "clip_grad_norm")
     found.check_gradients()
@@ -279,8 +240,6 @@ def clip_grad_norm(parameters: Given, max_norm: float) -> float:
 def linear(start: float, end: float, steps: int) -> Schedule:
     """A straight line from `start` at step 0 to `end` at step `steps`; constant after that.
 
-        lr(t) = start + (end - start) t / steps
-
     >>> linear(1.0, 0.5, steps=10)(5)
     0.75
     """
@@ -292,12 +251,7 @@ def cosine(start: float, end: float, steps: int) -> Schedule:
 
         lr(t) = start + (end - start) (1 - cos(pi t / steps)) / 2
 
-    Source: Loshchilov and Hutter, "SGDR: stochastic gradient descent with warm restarts", 2017,
-    equation 5, without the restarts.
-
-    >>> rate = cosine(1.0, 0.0, steps=2)
-    >>> rate(0), round(rate(1), 6), rate(2)
-    (1.0, 0.5, 0.0)
+    Source: Loshchilov and Hutter, "SGDR: stochastic gradient descent with warm restarts", eq. 5.
     """
     half = (end - start) / 2
     return lambda t: start + half * (1 - math.cos(math.pi * (t / steps))) if t < steps else end
@@ -308,10 +262,8 @@ def _in_range(name: str, given: Any, below: float = math.inf) -> Any:
     if isinstance(given, (tuple, list)):
         return tuple(_in_range(f"{name}[{i}]", one, below) for i, one in enumerate(given))
     number = given if type(given) in (int, float) else as_number(given, like=0)
-    if number is NotImplemented:
-        raise TypeError(f"{name} expects a number in [0, {below}), got {given!r}: use float()")
-    if not 0 <= number < below:
-        raise ValueError(f"{name} expects a number in [0, {below}), got {number}")
+    if number is NotImplemented or not 0 <= number < below:
+        raise ValueError(f"{name} expects a number in [0, {below}), got {given!r}")
     return number
 
 
@@ -322,14 +274,13 @@ class Parameters:
     """The parameters of an optimizer, and the numbers that the optimizer keeps for each of them.
 
     The parameters of a compiled function share storage: their numbers are in one array. Such a
-    parameter has a method `row_of`, which returns an object whose `data` and `grad` are the arrays
-    of all of them, the `row`. An update rule that works on arrays (`at_once`) updates it like one.
-    It also has a `lock`, held while parameters move to another storage.
+    parameter has a method `row_of`, which returns the `row`, an object whose `data` and `grad` are
+    the arrays of all of them, for rules that work on arrays (`at_once`). Its `lock` is held while
+    parameters move to another storage.
     """
 
     def __init__(self, given: Given, user: str, at_once: bool = False) -> None:
         found: dict[int, tuple[str, Any]] = {}  # the key is the id
-        fix = "pass model.parameters()"
         if callable(own := getattr(given, "parameters", None)):  # a model
             given = own()
         several = hasattr(given, "__iter__") and getattr(given, "shape", None) != ()
@@ -337,23 +288,36 @@ class Parameters:
             label = name or getattr(p, "label", "")
             shown = f"parameter {len(found)}" + (f" ({label!r})" if label else "")
             if not (hasattr(p, "data") and hasattr(p, "grad")):
-                got = f"got {p!r:.60} as {shown}: {fix}"
+                got = f"got {p!r:.60} as {shown}: pass model.parameters()"
                 raise TypeError(f"{user} expects parameters with data and grad, {got}")
             if id(p) in found:  # it would be updated twice in a step
                 got = f"got {shown} also as {found[id(p)][0]}: remove one of them"
                 raise ValueError(f"{user} expects each parameter once, {got}")
             found[id(p)] = shown, p
         if not found:
-            raise ValueError(f"{user} expects at least one parameter, got none: {fix}")
+            raise ValueError(f"{user} expects at least one parameter, got none")
         self.names, self.all = zip(*found.values(), strict=True)
         self.row: Any = None
         self._at_once = at_once
         self._states: dict[str, Any] = {}
 
-    def held(self) -> AbstractContextManager[object]:
-        """A block in which no parameter moves to another storage."""
+    @contextmanager
+    def held(self) -> Iterator[list[tuple[Any, Any]]]:
+        """A block in which no parameter moves to another storage.
+
+        It gets pairs (index into `state(name)`, parameter), or one pair (all indices, row). In it,
+        arithmetic on the row overflows without a warning, as with floats.
+        """
         stored = self.row or next((p for p in self.all if hasattr(p, "row_of")), None)
-        return stored.lock if stored else nullcontext()
+        with stored.lock if stored else nullcontext():
+            self.find_row()
+            if self.row is None:
+                yield [*enumerate(self.all)]
+            else:
+                import numpy as np
+
+                with np.errstate(over="ignore", invalid="ignore"):
+                    yield [(slice(None), self.row)]
 
     def find_row(self) -> None:
         """Sets `row`, and makes its numbers contiguous in the storage."""
@@ -365,12 +329,6 @@ class Parameters:
             lists, self.row = self._lists(), row
             self._states = {name: self._arranged(numbers) for name, numbers in lists.items()}
 
-    def entries(self) -> Iterable[tuple[Any, Any]]:
-        """Pairs (index into `state(name)`, parameter), if not frozen; or one (all indices, row)."""
-        if self.row is not None:
-            return [(slice(None), self.row)]
-        return ((i, p) for i, p in enumerate(self.all) if getattr(p, "requires_grad", True))
-
     def state(self, name: str) -> Any:
         """Numbers kept from one step to the next, one for each parameter, initially 0.0."""
         if name not in self._states:
@@ -380,14 +338,6 @@ class Parameters:
     def state_of(self, i: Any) -> dict[str, Number]:
         """What is kept of one parameter, or of the row, by name; each is at first 0.0."""
         return defaultdict(float, {name: numbers[i] for name, numbers in self._states.items()})
-
-    def quietly(self) -> AbstractContextManager[object]:
-        """A context in which arithmetic on the row overflows without a warning, as with floats."""
-        if self.row is None:
-            return nullcontext()
-        import numpy as np
-
-        return np.errstate(over="ignore", invalid="ignore")
 
     def check_gradients(self) -> None:
         """Raises a ValueError if a gradient is not a finite number."""
@@ -426,6 +376,3 @@ def _pairs(given: Iterable[Any]) -> Iterator[tuple[str, Any]]:
             yield from ((name and f"{name}[{i}]", v) for i, v in enumerate(p.ravel().tolist()))
         else:
             yield name, p
-
-
-globals()["__getattr__"] = hinted(__name__)  # not `def`: type checkers would accept any name

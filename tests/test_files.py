@@ -69,7 +69,6 @@ SAVERS = {  # how each kind of thing is saved, an ending, and endings of files t
     "a playground": (lambda path: playground().save(path), "html", "svg py"),
     "a plot": (lambda path: plot.save(loss_curve([1.0, 0.5]).figure, path), "png", "html py"),
     "a run": (lambda path: plot.animate(lambda X: X[:, 0], *POINTS).save(path), "html", "svg py"),
-    "draw": (lambda path: command("draw", "x*x", "x=1", "-o", str(path)), "svg", "py sgv"),
     "play": (lambda path: command("play", "-o", str(path)), "html", "py svg"),
 }
 POINTS = [[0.0, 0.0], [1.0, 1.0]], [0, 1]

@@ -44,7 +44,7 @@ from micrograd.compiler.simplify import Instructions
 from micrograd.compiler.training import Single, check_optimizer
 from micrograd.compiler.update import training_of
 from micrograd.core.pause import is_paused, open_blocks, watchers
-from micrograd.core.shapes import Numbers
+from micrograd.core.shapes import Numbers, Table
 from micrograd.core.tracing import Traced
 from micrograd.draw.foreign import check_engine
 from micrograd.engine import Value
@@ -59,6 +59,8 @@ NOTHING = Guard(len)  # of a function that reads nothing, before something is co
 OFTEN, SOON = 20, 60.0  # warn after OFTEN compilations in less than SOON seconds
 
 __all__ = ["Batch", "Compiled", "compile"]
+
+Given = float | Sequence[float | Sequence[float]] | Table  # data, for a Batch
 
 
 class Compiled:
@@ -101,6 +103,10 @@ class Compiled:
         """A dict from the shapes of one example's arguments to the compiled program."""
         return self._cache.programs
 
+    @overload
+    def __call__(self, *arguments: Given, **named: Given) -> Batch: ...
+    @overload
+    def __call__(self, *arguments: Any, **named: Any) -> Any: ...
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """The results for a batch of examples, as a Batch.
 

@@ -294,15 +294,7 @@ class NumPyRun:
 
 
 class NumPyExecutor:
-    """An executor that runs a schedule on batches of any size.
-
-    >>> from micrograd import Value
-    >>> from micrograd.compiler.program import Program
-    >>> w = Value(2.0)
-    >>> executor = NumPyExecutor(Program(lambda x: w * x, [()], "numpy").schedule)
-    >>> executor(np.array([2.0]), [np.array([1.0, 3.0, 5.0])], 3)
-    (array([6., 3.]), array([[ 2.,  6., 10.]]))
-    """
+    """An executor that runs a schedule on batches of any size."""
 
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule

@@ -48,11 +48,10 @@ def examples(
     known = set(labels)
     signs, shown = known <= {-1, 1}, sorted(known, key=str)[:5]
     if names is None:
-        usual = set(range(most))
-        if known > {1} and 0 not in known and known <= usual | {most}:
-            fix = f"pass y - {min(known)}, or names=[...] if class 0 has no point"
+        if 0 not in known and {1} < known <= set(range(most + 1)):
+            fix = "pass y - 1, or names=[...] if class 0 has no point"
             raise ValueError(f"y{which} expects labels from 0, got {shown}: {fix}")
-        k = max(2, int(max(known)) + 1) if known <= usual else 2
+        k = max(2, int(max(known)) + 1) if known <= set(range(most)) else 2
         names = ["-1", "1"] if signs and -1 in known else range(k)
     called = list(map(str, names))
     if not 2 <= len(called) <= most:
@@ -72,24 +71,16 @@ def columns(X: Numbers | None) -> int:
 
 
 def is_regression(X: Numbers | None, y: Numbers | None) -> bool:
-    """Whether y has numbers to predict: that of a single input, or one that is not whole.
-
-    >>> is_regression([[1, 2], [3, 4]], [0.5, 2]), is_regression([[1, 2], [3, 4]], [1.0, 0.0])
-    (True, False)
-    """
+    """Whether y has numbers to predict: that of a single input, or one that is not whole."""
     return columns(X) == 1 or any(isinstance(k, float) and k % 1 > 0 for k in flat(y))
 
 
 def regression(X: Numbers, y: Numbers | None) -> list[list[float]]:
-    """The inputs of each example and the number to predict for it; all must be finite.
-
-    >>> regression([[0.0], [1.0]], [0.5, 2])
-    [[0.0, 0.5], [1.0, 2.0]]
-    """
-    rows, targets = [[float(c) for c in flat(x)] for x in plain(X)], flat(plain(y))
+    """The inputs of each example and the number to predict for it; all must be finite."""
+    rows, targets = [flat(x) for x in plain(X)], flat(plain(y))
     if len(rows) != len(targets) or not rows:
         raise ValueError(f"y expects a number for each of {len(rows)} points, got {len(targets)}")
-    found = [[*x, float(target)] for x, target in zip(rows, targets, strict=True)]
+    found = [[float(c) for c in (*x, target)] for x, target in zip(rows, targets, strict=True)]
     if not all(map(math.isfinite, flat(found))):
         raise ValueError("regression expects finite numbers, got NaN or infinity: leave them out")
     return found

@@ -9,7 +9,6 @@ import sys
 import tempfile
 import webbrowser
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -22,26 +21,22 @@ def write_whole(path: FilePath, data: bytes) -> None:
     The new file has the mode of the old one. What is not a file, such as a pipe, is written to.
     """
     try:
-        if os.path.isfile(path) or not os.path.exists(path):
-            _replace(os.path.realpath(path), data)
-        else:
+        if os.path.exists(path) and not os.path.isfile(path):
             Path(path).write_bytes(data)
+            return
+        target = os.path.realpath(path)
+        part = Path(f"{target}.{secrets.token_hex(4)}.part")
+        try:
+            part.touch()
+            if os.path.exists(target):
+                part.chmod(stat.S_IMODE(os.stat(target).st_mode))
+            part.write_bytes(data)
+            os.replace(part, target)
+        finally:
+            part.unlink(missing_ok=True)
     except OSError as error:
         reason = f"nothing was written ({error.strerror or error})"
         raise OSError(error.errno, reason, os.fspath(path)) from None
-
-
-def _replace(target: str, data: bytes) -> None:
-    part = Path(f"{target}.{secrets.token_hex(4)}.part")
-    try:
-        part.touch()
-        if os.path.exists(target):
-            part.chmod(stat.S_IMODE(os.stat(target).st_mode))
-        part.write_bytes(data)
-        os.replace(part, target)
-    finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
 
 
 def ending_of(path: FilePath, known: Sequence[str]) -> str:

@@ -14,44 +14,28 @@ HINTS = {
     "animate decision_boundary loss_curve": "import it from micrograd.plot",
     "tensor Tensor Vector Matrix array zeros ones randn": "use values(...), an array of Values",
     "Scalar Variable": "use Value",
-    "topological_sort topo_sort toposort build_topo": "use topological_order(root)",
+    "topological_sort build_topo": "use topological_order(root)",
     "trace draw_graph": "use draw_dot(root)",
     "grad": "use gradient(f, xs), or call backward() and read .grad",
     "manual_seed": "use random.seed(...): parameters start from Python's random numbers",
     "DataLoader": "use micrograd.datasets.batches(X, y, size)",
-    "MSELoss mse_loss mse": "use micrograd.losses.squared_error(prediction, target)",
-    "L1Loss l1_loss mae": "write abs(prediction - target)",
-    "HingeLoss hinge_loss": "use micrograd.losses.hinge(score, target)",
-    "CrossEntropyLoss NLLLoss nll_loss": (
-        "use micrograd.losses.cross_entropy(logits, label), which includes the softmax"
+    "MSELoss mse_loss HingeLoss BCELoss BCEWithLogitsLoss CrossEntropyLoss NLLLoss": (
+        "use the functions of micrograd.losses"
     ),
-    "BCELoss bce_loss bce": (
-        "use micrograd.losses.binary_cross_entropy for probabilities, or "
-        "binary_cross_entropy_with_logits for what a layer without a sigmoid returns"
+    "functional relu tanh sigmoid exp log sqrt sin cos softmax": (
+        "use a method of a Value or an array, as in x.relu()"
     ),
-    "BCEWithLogitsLoss": "use binary_cross_entropy_with_logits of micrograd.losses",
-    "functional": "use a method, as in x.relu(), and the functions of micrograd.losses",
-    "Softmax softmax": "use values(...).softmax()",
-    "LogSoftmax log_softmax": "use micrograd.losses.cross_entropy(logits, label)",
-    "relu tanh sigmoid exp log sqrt sin cos tan erf softplus": (
-        "use the method of a Value or an array: x.{}()"
-    ),
-    "LeakyReLU GELU SiLU": "use the methods of Value, as in x.maximum(0.01 * x)",
     "ModuleList ModuleDict ParameterList": (
         "use a list or a dict: a Module finds the Values and Modules in it"
     ),
-    "Dropout BatchNorm1d LayerNorm Conv2d RNN LSTM GRU": (
+    "Dropout BatchNorm1d LayerNorm Conv2d RNN": (
         "write it: a class with a method forward, derived from micrograd.Module"
     ),
     "Embedding": "use take(table, index) with table = values(...)",
-    "utils clip_grad_norm_": "use micrograd.optim.clip_grad_norm(parameters, max_norm)",
     "RMSprop Adagrad": "use micrograd.optim.Adam, or SGD with momentum",
-    "lr_scheduler StepLR ExponentialLR CosineAnnealingLR": (
-        "set optimizer.lr in each step, as in optimizer.lr = schedule(step) with schedule = "
-        "micrograd.optim.cosine(0.1, 0.0, steps)"
-    ),
+    "lr_scheduler StepLR CosineAnnealingLR": "set optimizer.lr in each step",
 }
-_hint_for = {name: hint.format(name) for names, hint in HINTS.items() for name in names.split()}
+_hint_for = {name: hint for names, hint in HINTS.items() for name in names.split()}
 
 
 def hinted(module: str) -> Callable[..., NoReturn]:

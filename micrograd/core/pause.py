@@ -48,7 +48,6 @@ class no_grad(ContextDecorator):  # noqa: N801  # as in PyTorch
         """The function, made to run in such a block; not one that runs in several parts."""
         code = getattr(function, "__code__", None)  # a partial has none
         if code and code.co_flags & IN_PARTS:
-            got = f"{function.__name__}, a generator or async function"
-            fix = "write `with no_grad():` inside it, where nothing yields or waits"
-            raise TypeError(f"@no_grad() expects an ordinary function, got {got}: {fix}")
+            fix = f"write `with no_grad():` inside it, in {function.__name__}"
+            raise TypeError(f"@no_grad() expects no generator and no async function: {fix}")
         return super().__call__(function)

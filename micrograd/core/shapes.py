@@ -51,8 +51,7 @@ def shape_of(x: object) -> tuple[int, ...]:
         return ()
     rows = {shape_of(row) for row in x}
     if len(rows) > 1:
-        got = " and ".join(map(str, sorted(rows)))
-        raise ValueError(f"expected rows of the same shape, got rows of shape {got}")
+        raise ValueError(f"expected rows of the same shape, got rows of shapes {sorted(rows)}")
     return (len(x), *rows.pop()) if rows else (0,)
 
 

@@ -1,8 +1,7 @@
 """Traced numbers, which record the operations on them.
 
-The engine never tests what kind of number it computes with. So the leaves can hold traced numbers,
-which have no value and only record. Running the operations of `engine.py` then records the forward
-pass, and running their closures the backward pass, as one list of instructions (a Wengert list).
+The engine never tests what kind of number it computes with. So leaves can hold traced numbers,
+which only record: operations and their closures give one list of instructions (a Wengert list).
 
     >>> from micrograd.engine import Value
     >>> recording = Recording()
@@ -161,12 +160,7 @@ _FUNCTION = "it would make a constant; use methods of Value, such as .exp() inst
 
 
 class Traced:
-    """A number or a condition without a value: it records how it is computed.
-
-    >>> x = Recording().input(3.0)
-    >>> (x < 4).where(x, 4), x.take([1.0, 2.0])
-    (Traced(where of 2, 0, 3), Traced(take of 0, 5, 6))
-    """
+    """A number or a condition without a value: it records how it is computed."""
 
     __slots__ = ("place", "recording")
     shape, _prev = None, ()  # often asked for, and __getattr__ is slow
@@ -179,7 +173,7 @@ class Traced:
     __mul__, __rmul__ = _binary("*"), _reflected("*")
     __truediv__, __rtruediv__ = _binary("/"), _reflected("/")
     __pow__, __rpow__ = _binary("**"), _reflected("**")
-    __neg__, __abs__ = _unary("neg"), _unary("abs")
+    __neg__, __abs__, __pos__ = _unary("neg"), _unary("abs"), lambda x: x
     __lt__, __le__, __gt__, __ge__ = map(_condition, ("<", "<=", ">", ">="))
     __eq__: Any = _condition("is")
     exp, log, sqrt, sin, cos = map(_unary, ("exp", "log", "sqrt", "sin", "cos"))
@@ -192,9 +186,6 @@ class Traced:
     def __ne__(self, other: object) -> Any:
         is_equal = self == other
         return ~is_equal if isinstance(is_equal, Condition) else not is_equal
-
-    def __pos__(self) -> Traced:
-        return self
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         rule: Any = getattr(node.Value, name, None)  # such as an operation that was added to Value
@@ -253,19 +244,15 @@ class Condition(Traced):
 
     __slots__ = ()
 
-    def __and__(self, other: object) -> Condition:
-        return self._choice(where(other, 1, 0), 0)
-
-    def __or__(self, other: object) -> Condition:
-        return self._choice(1, where(other, 1, 0))
+    __and__ = __rand__ = lambda x, y: _joined(x, where(y, 1, 0), 0)
+    __or__ = __ror__ = lambda x, y: _joined(x, 1, where(y, 1, 0))
 
     def __invert__(self) -> Condition:
-        return self._choice(0, 1)
+        return _joined(self, 0, 1)
 
-    def _choice(self, a: Number, b: Number) -> Condition:
-        return Condition(self.recording, self.where(a, b).place)
 
-    __rand__, __ror__ = __and__, __or__
+def _joined(x: Condition, a: Number, b: Number) -> Condition:
+    return Condition(x.recording, x.where(a, b).place)
 
 
 numbers.Number.register(Traced)  # so that the data of a Value may be traced

@@ -86,16 +86,13 @@ def texts_of(section: str, other: str | None = None) -> dict[str, str]:
 
     They are in the language of this block, or in the `other` one. A ValueError tells of a language
     that has no file, and of a file with something else in it.
-
-    >>> texts_of("pages")["button.play"]
-    'Play'
     """
     name, own = (other, None) if other else (language(), _spoken.get()[1])
     english, shipped = (_shipped(FOLDER, x) for x in ("en", name))
     if shipped is None and own is None:
         copy = f"copy micrograd/texts/en.toml to {name}.toml beside it"
         raise ValueError(f"language {name!r} has no texts: {copy}, or pass a file as texts=")
-    mine = _checked(Path(own).read_text(encoding="utf-8"), Path(own).name) if own else None
+    mine = _own(Path(own).read_text(encoding="utf-8"), Path(own).name) if own else None
     found = ((texts or {}).get(section, {}) for texts in (english, shipped, mine))
     return {key: text for texts in found for key, text in texts.items()}
 
@@ -126,11 +123,7 @@ def filled(text: str, /, **values: object) -> str:
 
 
 def form(forms: list[str], number: object) -> str:
-    """The form of a noun beside a number: of two, the first for 1; of three, as in Russian.
-
-    >>> [form(["вход", "входа", "входов"], n) for n in (21, 22, 5, 11)]
-    ['вход', 'входа', 'входов', 'входов']
-    """
+    """The form of a noun beside a number: of two, the first for 1; of three, as in Russian."""
     n = int(re.sub(r"\D", "", str(number)) or 0)
     if len(forms) < 3:
         return forms[-1] if n != 1 else forms[0]
@@ -139,11 +132,7 @@ def form(forms: list[str], number: object) -> str:
 
 
 def listed(some: Sequence[str]) -> str:
-    """Some words as a list.
-
-    >>> listed(["a", "b", "c"])
-    'a, b and c'
-    """
+    """Some words as a list, such as 'a, b and c'."""
     *others, last = some or [""]
     before = texts_of("pages")["list.comma"].join(others)
     return said("pages", "list.and", some=before, last=last) if others else last
@@ -171,11 +160,7 @@ def wrap(text: str, columns: int, indent: str = "") -> list[str]:
 
 
 def commented(program: str, section: str, columns: int) -> str:
-    """A program with texts for its comments, such as # {{slope.start}}, in lines of such a width.
-
-    >>> commented("x = 1  # {{loss}}", "plot", 80)
-    'x = 1  # loss'
-    """
+    """A program with texts for its comments, such as # {{slope.start}}, in lines so wide."""
     texts = texts_of(section)
 
     def comment(gap: re.Match[str]) -> str:
@@ -187,11 +172,12 @@ def commented(program: str, section: str, columns: int) -> str:
 # ---- Files of texts
 
 
-def faults(file: Any) -> Iterator[str]:
+def faults(text: str) -> Iterator[str]:
     """What is missing in a file of another language, as lines of such a file, and what is wrong."""
-    known, mine = _shipped(FOLDER, "en") or {}, tomllib.loads(file.read_text(encoding="utf-8"))
+    known, mine = _shipped(FOLDER, "en") or {}, tomllib.loads(text)
     for section, texts in known.items():
         own = mine.pop(section, {})
+        own = own if isinstance(own, dict) else {"": own}
         left = {key: texts[key] for key in texts if key not in own}
         yield from [f"[{section}]"] * bool(left)
         yield from (f'"{key}" = {json.dumps(left[key], ensure_ascii=False)}' for key in left)
@@ -216,20 +202,17 @@ def _fault(english: str | None, mine: object) -> str:
 def _shipped(folder: Any, name: str) -> Sections | None:
     # The texts of a language, None if there is no file; drawings ask for one text after the other.
     file = folder / f"{name}.toml"
-    return _checked(file.read_text(encoding="utf-8"), file.name) if file.is_file() else None
+    return _sections(file.read_text(encoding="utf-8")) if file.is_file() else None
 
 
 @lru_cache(maxsize=4)
-def _checked(text: str, name: str) -> Sections:
-    found: dict[str, Any] = tomllib.loads(text)
-    known: Sections = found if name == "en.toml" else _shipped(FOLDER, "en") or {}
-    for section, texts in found.items():
-        is_section = section in known and isinstance(texts, dict)
-        for key, text in texts.items() if is_section else [("", "")]:
-            if not is_section or key not in known[section] or not isinstance(text, str):
-                expected = 'expected lines such as "button.play" = "Play" below [pages], [grade]'
-                got = f"{key!r} below [{section}]" if key else f"[{section}]"
-                raise ValueError(f"{name}: {expected} or [course], got {got}: use the keys "
-                                 "that `python -m micrograd texts` prints")  # fmt: skip
-            texts[key] = text.strip("\n")
-    return found
+def _own(text: str, name: str) -> Sections:
+    if wrong := next((line for line in faults(text) if line[0] == "#"), ""):
+        fix = 'write lines such as "button.play" = "Play" below [pages]'
+        raise ValueError(f"{name}: {wrong[2:]}: {fix}; `micrograd texts` prints all")
+    return _sections(text)
+
+
+def _sections(text: str) -> Sections:
+    found: Sections = tomllib.loads(text)
+    return {s: {key: text.strip("\n") for key, text in texts.items()} for s, texts in found.items()}

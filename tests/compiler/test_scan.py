@@ -305,7 +305,7 @@ def test_a_step_that_changes_something_else_is_an_error():
 
 
 def test_wrong_calls_are_errors():
-    with pytest.raises(TypeError, match=r"returns a tuple \(state, output\), got float"):
+    with pytest.raises(TypeError, match=r"returns a tuple \(state, output\), got 1\.0"):
         scan(lambda y, _: y, 1.0, length=2)
     with pytest.raises(TypeError, match="expects xs or length"):
         scan(lambda y, _: (y, None), 1.0)

@@ -124,7 +124,7 @@ def test_training_that_diverges_is_reported_without_a_traceback(tmp_path, mode):
         ("--data nine.csv", "nine.csv: expected at most 8 classes, one for each colour of the pic"),
         ("--data three.csv", "three.csv: expected x1,x2,label, got 3 numbers in a row"),
         ("--data two.csv --points 10", "--points and --noise do not apply to a file"),
-        ("--points 1", "a point for each, got classes=2 and n=1"),
+        ("--points 1", "got classes=2 and n=1"),
         ("--lr -0.1", "lr expects a number in [0, inf), got -0.1"),
         ("--out picture.docx", "picture.docx: expected one of the endings"),
         ("--animate run.mp4", "run.mp4: expected one of the endings .gif .html"),

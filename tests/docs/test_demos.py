@@ -71,7 +71,7 @@ def test_digits_says_how_to_get_scikit_learn(tmp_path):
         ("digits", "--epochs 0 --eager", "expected --epochs of at least 1, got 0"),
         ("digits", "--out digits.docx", "expected one of the endings"),
         ("original_demo", "--out-dir nowhere", "an existing folder, got 'nowhere'"),
-        ("graphs_to_digits", "--mnist nowhere", "No such file or directory: 'nowhere'"),
+        ("graphs_to_digits", "--mnist nowhere", "there is no train-images-idx3-ubyte in nowhere"),
         ("orders_and_cost", "--largest many", "a whole number of at least 1, got 'many'"),
         ("orders_and_cost", "--largest 10", "at least 2000 nodes, got 10"),
     ],

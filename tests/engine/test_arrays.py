@@ -133,7 +133,7 @@ def test_results_are_replaced_by_constants_and_copies_have_their_own_leaves():
     assert W.grad[0].tolist() == [2.0, 1.0]  # of the copied result, and of the smallest
     with pytest.raises(TypeError, match="expects Values or numbers, got 'red'"):
         W[0] = ["red", 1.0]
-    with pytest.raises(RuntimeError, match=r"add\(\.\.\., out=A\) would replace the leaves"):
+    with pytest.raises(RuntimeError, match=r"add\(\.\.\., out=A\) would replace leaves"):
         np.add(W, 1, out=W)
 
 
@@ -228,7 +228,7 @@ def test_data_and_grad_are_read_and_set_as_arrays():
     assert w.grad.tolist() == [[3, 3], [3, 3]]
     w.zero_grad()
     assert [v.grad for v in w.flat] == [0] * 4
-    with pytest.raises(ValueError, match=r"shape \(2, 2\) or a number, got \(2,\)"):
+    with pytest.raises(ValueError, match=r"expects shape \(2, 2\), got \(2,\)"):
         w.data = [1.0, 2.0]  # NumPy would repeat it
     detached = w.detach()
     detached.data = 0
@@ -244,9 +244,9 @@ def test_backward_is_a_vector_jacobian_product():
     x = values([3.0])
     (x * x).backward()
     assert x.grad.tolist() == [6.0]
-    with pytest.raises(ValueError, match=r"got 4 in shape \(2, 2\): write A\.sum\(\)\.backward"):
+    with pytest.raises(ValueError, match=r"of shape \(2, 2\) .*got none; or write A\.sum"):
         (a * 2).backward()
-    with pytest.raises(ValueError, match=r"of shape \(2, 2\), got \(2,\)"):
+    with pytest.raises(ValueError, match=r"of shape \(2, 2\) .*got \(2,\)"):
         (a * 2).backward(upstream)
 
 
@@ -273,7 +273,7 @@ def test_an_update_in_place_of_leaves_is_refused_and_sets_the_numbers_inside_no_
     b = values([1.0, 2.0])
     leaves = list(b)
     for update in (b.__iadd__, b.__isub__, b.__imul__, b.__itruediv__, b.__ipow__):
-        with pytest.raises(RuntimeError, match=r"write A\.data [-+*/]+= "):
+        with pytest.raises(RuntimeError, match=r"write A\.data -= "):
             update(2.0)
     with no_grad():
         b -= np.array([0.5, 1.0])

@@ -92,7 +92,7 @@ def test_no_gradient_changes_even_after_an_error():
         lambda: [local_derivatives(v) for v in topological_order(f)],
         lambda: jvp(f, {x: 1.0}),
         lambda: vjp(f),
-        lambda: jacobian(f, [x, y], mode="forward"),
+        lambda: jacobian(f, [x, y]),
         lambda: sum_over_paths(f, x),
     ):
         ask()
@@ -116,7 +116,7 @@ def test_forward_against_reverse_mode():
     assert (jvp(f, {x: 1.0}), jvp(f, {y: 1.0})) == (15.0, 32.0)
     assert jvp(f, {x: 1.0, y: -2.0}) == 15.0 - 64.0
     assert vjp(f) == {x: 15.0, y: 32.0}
-    assert jacobian(f, [x, y]) == jacobian(f, [x, y], mode="forward") == [[15.0, 32.0]]
+    assert jacobian(f, [x, y]) == [[15.0, 32.0]]
 
 
 @given(STEPS, POINT)
@@ -125,9 +125,9 @@ def test_both_modes_agree_on_random_graphs(steps, point):
     out = build(leaves, steps, SMOOTH)
     inner = [v for v in topological_order(out) if v._prev][:2]
     reverse = jacobian([out, *inner], [*leaves, *inner])
-    forward = jacobian([out, *inner], [*leaves, *inner], mode="forward")
-    for row, other in zip(reverse, forward, strict=True):
-        assert row == pytest.approx(other, rel=1e-9, abs=1e-9)
+    forward = [jvp([out, *inner], {v: 1.0}) for v in [*leaves, *inner]]
+    for column, other in zip(zip(*reverse, strict=True), forward, strict=True):
+        assert column == pytest.approx(other, rel=1e-9, abs=1e-9)
     out.backward()
     by_vjp = vjp(out)
     for leaf, entry in zip(leaves, reverse[0][:3], strict=True):
@@ -158,8 +158,6 @@ def test_invalid_arguments():
     x, y = Value(2.0), Value(3.0)
     with pytest.raises(ValueError, match=r"shape \(2,\)"):
         vjp([x, y], [1.0])
-    with pytest.raises(ValueError, match="'reverse' or 'forward', got 'sideways'"):
-        jacobian(x * y, [x], mode="sideways")
     with pytest.raises(TypeError, match="nodes of the graph as inputs"):
         jacobian(x * y, [2.0, 3.0])
 
@@ -174,9 +172,8 @@ def swirl(x, y):
 def test_jacobian_and_jvp_of_a_function_are_those_of_its_graph():
     x, y = Value(2.0), Value(3.0)
     expected = jacobian(swirl(x, y)[:3], [x, y])
-    for mode in ("reverse", "forward"):
-        found = jacobian(swirl, [2.0, 3.0], mode)
-        assert found == [*(pytest.approx(row) for row in expected), [0.0, 0.0]]
+    found = jacobian(swirl, [2.0, 3.0])
+    assert found == [*(pytest.approx(row) for row in expected), [0.0, 0.0]]
     rates = jvp(swirl(x, y)[:3], {x: 1.0, y: -2.0})
     assert jvp(swirl, [2.0, 3.0], [1.0, -2.0]) == [*rates, 0.0]
     assert jvp(swirl, xs=(2.0, 3.0), tangents=(1.0, -2.0)) == [*rates, 0.0]
@@ -330,7 +327,7 @@ def test_many_paths_are_counted_but_not_listed():
     found = sum_over_paths(y, x)
     assert (found.count, found.paths) == (2**50, ())
     assert found.total == 2.0**50
-    assert str(found).endswith("the sum over 1,125,899,906,842,624 paths, too many to list")
+    assert str(found).endswith("the sum over 1,125,899,906,842,624 paths")
 
 
 def test_a_detached_value_is_constant_at_every_level():
@@ -487,7 +484,6 @@ OF_W = [  # derivatives by x or at x of w x^2, and the derivatives of their sum 
     (lambda w, x: gradient(lambda a, b: w * a**2 + b, [x, 1.0]), 4.0, 6.0),
     (lambda w, x: hessian(lambda a: w * a**3, [x])[0], 12.0, 18.0),
     (lambda w, x: jacobian(lambda a: [w * a**2, a], [x])[0], 4.0, 6.0),
-    (lambda w, x: jacobian(lambda a: [w * a**2], [x], mode="forward")[0], 4.0, 6.0),
     (lambda w, x: [jvp(lambda a: w * a**2, [x], [1.0])], 4.0, 6.0),
     (lambda w, x: [derivative(lambda a: Value(1.0) * w * a**2, x)], 4.0, 6.0),
 ]

@@ -138,8 +138,8 @@ def test_one_output_is_a_value_and_goes_on_as_one_input():
         (lambda: Linear(4, 2)([1.0]), r"expects 4 inputs, got 1: build it as Linear\(1, 2\)"),
         (lambda: Sequential([Linear(2, 3)]), "Sequential expects modules, got .* for a list of"),
         (lambda: Sequential(Linear(2, 3), 3), "Sequential expects modules, got .*3"),
-        (lambda: MLP(2, 3), r"MLP expects a list of sizes, got 3: write MLP\(2, \[3\]\)"),
-        (lambda: MLP(2, 3, "tanh"), r"MLP expects a list of sizes, got 3: write MLP\(2, \[3\]\)"),
+        (lambda: MLP(2, 3), r"MLP expects a list, got 3: write MLP\(2, \[3\]\)"),
+        (lambda: MLP(2, 3, "tanh"), r"MLP expects a list, got 3: write MLP\(2, \[3\]\)"),
         *((lambda module=module: module(1.0, Value(2.0), 3.0), "one list of inputs: write model")
           for module in (Neuron(3), Layer(3, 2), MLP(3, [2, 1]), Linear(3, 1))),
     ],
@@ -218,9 +218,17 @@ def test_a_state_is_loaded_completely_or_not_at_all():
     assert b.state_dict() == state
     before = dict(state)
     for wrong, error, message in (
-        ({**state, "layers[9].b": 1.0}, ValueError, r"of 13 numbers, got 14.*\['layers\[9\].b'\]"),
-        (dict([*state.items()][1:]), ValueError, r"missing \['layers\[0\].neurons\[0\].w\[0\]'\]"),
-        ({}, ValueError, "got 0: missing"),
+        (
+            {**state, "layers[9].b": 1.0},
+            ValueError,
+            r"of 13 numbers, got 14, .*layers\[9\].b",
+        ),
+        (
+            dict([*state.items()][1:]),
+            ValueError,
+            r"got 12, .*layers\[0\].neurons\[0\].w",
+        ),
+        ({}, ValueError, "got 0, missing or unknown"),
         ({**state, "layers[1].neurons[0].b": "x"}, TypeError, "data of a Value, got str 'x'"),
     ):
         with pytest.raises(error, match=message):
@@ -421,7 +429,7 @@ def test_a_module_with_a_parameter_trains_no_other_leaves():
     assert all(isinstance(p, Parameter) for p in [model.scale, *model.more[0]])
     assert model.more[1].data == 3.0
     model.X = values([5.0])
-    with pytest.warns(UserWarning, match=r"Scaled\.X is not trained: .* make it nn\.Parameter"):
+    with pytest.warns(UserWarning, match=r"Scaled\.X is not trained.* make it nn\.Parameter"):
         assert len(model.parameters()) == 9
     model.X.requires_grad = False  # now it is data on purpose
     assert len(model.parameters()) == 9
