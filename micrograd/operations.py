@@ -236,7 +236,7 @@ def matrix_product_rule(
     """The factors of each contribution for P = X W: to X, upstream Wᵀ; to W, Xᵀ upstream.
 
     NumPy multiplies matrices of Values number by number, so this is not an operation: drawings of
-    arrays show it, in numbers and in letters.
+    arrays show it in letters.
 
     >>> matrix_product_rule("U", "X", "W", lambda name: name + "ᵀ")
     (('U', 'Wᵀ'), ('Xᵀ', 'U'))
