@@ -222,7 +222,7 @@ class Hierarchy:
             order = self._number if self.is_called else self._column
             steps = self._steps(mine, order)
             if not self.is_called:
-                steps = self._whole(steps, unit_of)
+                steps = self._matched(steps, unit_of)
             if len(steps) > 1:
                 taken = {each for step in steps for each in step}
                 for group in groups:
@@ -262,57 +262,41 @@ class Hierarchy:
             steps[-1].append(each)
         return steps
 
-    def _whole(self, steps: list[list[Any]], unit_of: Mapping[int, Any]) -> list[list[Any]]:
-        # All steps of a loop in a finished graph; [] if they differ. The first ones have another
-        # shape, since they begin with leaves: the next two tell which operations they consist of.
-
-        def operands(unit: Any) -> list[Any]:
-            mine = {*inside(unit)}
-            used = [o for i in sorted(mine) for o in self.operands[i] if o not in mine]
-            return [unit_of.get(o, o) for o in used]
-
-        def kind(unit: Any) -> str:
-            return unit.label if isinstance(unit, Part) else self.nodes[unit].op
-
-        n, earlier = len(steps[0]), dict(enumerate(steps[0]))
-        if len(steps) < 2 or any(len(step) != n for step in steps[:-1]):
-            return []
-        while len(earlier) == n:
-            at, earlier = {unit: k for k, unit in enumerate(steps[0])}, {}
-            waiting: list[Any] = []
-            for one, two in zip(*steps[:2], strict=False):
-                waiting += zip(operands(one), operands(two), strict=False)
-            while waiting:
-                unit, later = waiting.pop()
-                k = at.get(later, n)
-                if k < n and k not in earlier and kind(unit) == kind(later):
-                    earlier[k] = unit
-                    waiting += zip(operands(unit), operands(later), strict=False)
-                elif earlier.get(k, unit) != unit:
+    def _matched(self, steps: list[list[Any]], unit_of: Mapping[int, Any]) -> list[list[Any]]:
+        # The steps of a loop in a finished graph; [] if they differ. From the outputs of each step
+        # and the one before, pairs of operands that correspond lead back to the first step, which
+        # has another shape because it begins with leaves, and to all that a single step uses.
+        before: dict[Any, Any] = {}
+        different: list[tuple[Any, Any]] = []
+        waiting = [pair for two in pairwise(steps[::-1]) for pair in zip(*two, strict=False)]
+        while waiting:
+            later, earlier = waiting.pop()
+            if self._kind(later) != self._kind(earlier):
+                different.append((later, earlier))
+            elif later != earlier and self._kind(later):
+                if before.setdefault(later, earlier) != earlier:
                     return []
-            if len(earlier) == n:
-                steps = [[earlier[k] for k in range(n)], *steps]
-        k = n - len(earlier)
-        if earlier and [*range(k, n)] == sorted(earlier) and len(steps[-1]) == k:
-            # each step begins k operations later than was thought
-            first = [*steps[0][:k], *(earlier[i] for i in range(k, n))]
-            steps = [[*one[k:], *two[:k]] for one, two in pairwise([first, *steps])]
-        elif 2 * len(earlier) > n:  # something nearly like a step, but not quite, comes first
+                pair = self._used(later, unit_of), self._used(earlier, unit_of)
+                waiting += zip(*pair, strict=False)
+        inside_it = {*before, *before.values()}
+        if any(later in before or earlier in inside_it for later, earlier in different):
             return []
-        return self._with_own(steps, unit_of) if len(steps) > 2 else []
+        found: list[list[Any]] = []
+        for unit in sorted(inside_it, key=self._number):
+            k, earlier = 0, unit
+            while earlier in before:
+                k, earlier = k + 1, before[earlier]
+            found += [[] for _ in range(k + 1 - len(found))]
+            found[k].append(unit)
+        sizes = {len(step) for step in found[:-1]}
+        return found if len(found) > 2 and len(sizes) == 1 else []
 
-    def _with_own(self, steps: list[list[Any]], unit_of: Mapping[int, Any]) -> list[list[Any]]:
-        # What is computed for one step alone is in it, such as w * x of a recurrent network.
-        step_of: dict[Any, Any] = {each: k for k, step in enumerate(steps) for each in step}
-        for unit in sorted({*unit_of.values()}, key=self._number, reverse=True):
-            users = {unit_of.get(user) for i in inside(unit) for user in self.users[i]}
-            mine = {step_of.get(user, -1) for user in users}
-            if unit not in step_of and len(mine) == 1 and -1 not in mine:
-                step_of[unit] = mine.pop()
-        own: list[list[Any]] = [[] for _ in steps]
-        for unit in sorted(step_of, key=self._number):
-            own[step_of[unit]].append(unit)
-        return own
+    def _kind(self, unit: Any) -> str:
+        return unit.label if isinstance(unit, Part) else self.nodes[unit].op
+
+    def _used(self, unit: Any, unit_of: Mapping[int, Any]) -> list[Any]:
+        mine = inside(unit)
+        return [unit_of.get(o, o) for i in sorted(mine) for o in self.operands[i] if o not in mine]
 
     # ---- 3. Leaves
 
