@@ -96,6 +96,7 @@ class Hierarchy:
         self._notes: list[Any] = (  # the call, the place and the number of each node
             [noted(value) for value in values] if self.is_called else parts_of(drawn)
         )
+        self._columns = columns(self.drawn)
         self.root = self._nested()
         self._for_each_box(self._arrange)
         self._sink_leaves()
@@ -218,9 +219,7 @@ class Hierarchy:
         loops = []
         for circle in circles(before):
             mine = [groups[k] for k in circle]
-            # a finished graph does not tell in which order its nodes were made
-            order = self._number if self.is_called else self._column
-            steps = self._steps(mine, order)
+            steps = self._steps(mine)
             if not self.is_called:
                 steps = self._matched(steps, unit_of)
             if len(steps) > 1:
@@ -237,7 +236,7 @@ class Hierarchy:
             for group in mine:  # those of one depth do not lead to each other
                 by_depth = defaultdict(list)
                 for each in group:
-                    by_depth[order(each)].append(each)
+                    by_depth[self._column(each)].append(each)
                 group[:] = []
                 groups += by_depth.values()
         return loops
@@ -245,16 +244,12 @@ class Hierarchy:
     def _column(self, member: Part | int) -> int:
         return max(self._columns[i] for i in inside(member))
 
-    @cached_property
-    def _columns(self) -> dict[int, int]:
-        return columns(self.drawn)
-
-    def _steps(self, groups: list[list[Any]], order: Callable[[Any], int]) -> list[list[Any]]:
+    def _steps(self, groups: list[list[Any]]) -> list[list[Any]]:
         # A step ends when the place that came first recurs with an operand computed in this step.
         place = {each: k for k, group in enumerate(groups) for each in group}
         steps: list[list[Any]] = [[]]
         made: set[int] = set()  # in this step, at other places than the first
-        for each in sorted(place, key=order):
+        for each in sorted(place, key=self._column):
             is_first = place[each] == place[(steps[0] or [each])[0]]
             if is_first and not made.isdisjoint(o for i in inside(each) for o in self.operands[i]):
                 steps, made = [*steps, []], set()
