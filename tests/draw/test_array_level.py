@@ -96,7 +96,7 @@ def test_a_view_has_a_box_behind_that_of_its_array():
     given = {"level": "array", "names": {"A": A}}
     cards, _ = picture((A.T @ A[:, 0]).sum(), **given)
     assert [*cards.values()][1][:2] == ["T Aᵀ", "data [1 3; 2 4]"]
-    turned, column = "T Aᵀ", "[ ] A[:, 0]"
+    turned, column = "T Aᵀ", "[ ] A[…]"
     assert arrows((A.T @ A[:, 0]).sum(), **given) == [
         ("A", turned), ("A", column), (turned, "@"), (column, "@"), ("@", "sum"),
     ]  # fmt: skip
@@ -111,7 +111,7 @@ def test_a_view_has_a_box_behind_that_of_its_array():
 
 PRODUCTS = [  # of a 3 x 3 matrix A and a 2 x 3 matrix B
     (lambda A, B: A @ B.T, "Bᵀ", "∂L/∂P · B   (3 × 2) (2 × 3)", "Aᵀ · ∂L/∂P   (3 × 3) (3 × 2)"),
-    (lambda A, B: B.reshape(3, 2) @ A[1:], "B.reshape(3, 2)", "∂L/∂P · A[1:]ᵀ   (3 × 3) (3 × 2)",
+    (lambda A, B: B.reshape(3, 2) @ A[1:], "B.reshape(3, 2)", "∂L/∂P · A[…]ᵀ   (3 × 3) (3 × 2)",
      "B.reshape(3, 2)ᵀ · ∂L/∂P   (2 × 3) (3 × 3)"),
     (lambda A, B: B[0] @ A, "B[0]", "∂L/∂P · Aᵀ   (1 × 3) (3 × 3)",
      "B[0]ᵀ · ∂L/∂P   (3 × 1) (1 × 3)"),
