@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, SupportsIndex, TypeVar
+from typing import Any, SupportsIndex
 
 from micrograd.core import arithmetic
 from micrograd.core.arithmetic import Number
@@ -37,7 +37,6 @@ from micrograd.engine import Value
 
 __all__ = ["scan", "take"]
 
-T = TypeVar("T")
 
 # ---- 1. Functions of one number or two
 
@@ -228,20 +227,6 @@ def _take(index: Traced, *entries: Any) -> Value:
         return index.take([entry.data for entry in entries]), _backward
 
     return record("take", choice, *_operands(entries))
-
-
-def matrix_product_rule(
-    upstream: T, left: T, right: T, transposed: Callable[[T], T]
-) -> tuple[tuple[T, T], tuple[T, T]]:
-    """The factors of each contribution for P = X W: to X, upstream Wᵀ; to W, Xᵀ upstream.
-
-    NumPy multiplies matrices of Values number by number, so this is not an operation: drawings of
-    arrays show it in letters.
-
-    >>> matrix_product_rule("U", "X", "W", lambda name: name + "ᵀ")
-    (('U', 'Wᵀ'), ('Xᵀ', 'U'))
-    """
-    return (upstream, transposed(right)), (transposed(left), upstream)
 
 
 def _operands(entries: Sequence[Any]) -> list[Value]:

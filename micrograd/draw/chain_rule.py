@@ -11,13 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from micrograd.core.node import innermost, operations
+from micrograd.core.node import innermost
 from micrograd.derivatives import jvp, local_derivatives
-from micrograd.draw.formulas import TIMES, TRANSPOSED, UNKNOWN, number, partial, shape_text
+from micrograd.draw.formulas import TIMES, UNKNOWN, number, partial
 from micrograd.draw.records import Box, Graph
 from micrograd.draw.stale import add_up, received
 from micrograd.engine import Value
-from micrograd.operations import matrix_product_rule
 from micrograd.texts import said
 
 Piece = tuple[str, str]  # a text, and 'local', 'gradient', 'share', 'ink', 'rate' or 'faint'
@@ -25,8 +24,6 @@ Rules = dict[int, list[list[Piece]]]  # keyed by node: a row for each operand, [
 # Browsers may drop an ordinary space at the end of a piece.
 EQUALS: Piece = ("\xa0=\xa0", "faint")
 DOT: Piece = ("\xa0\N{MIDDLE DOT}\xa0", "faint")
-TIMES_EACH: Piece = ("\xa0\N{CIRCLED DOT OPERATOR}\xa0", "faint")
-ADDED: Piece = ("\N{N-ARY SUMMATION}\xa0", "faint")
 
 
 def product(local: str, rate: str, share: str, forward: bool = False) -> list[Piece]:
@@ -36,24 +33,18 @@ def product(local: str, rate: str, share: str, forward: bool = False) -> list[Pi
     return [(local, "local"), times, (rate, colour), EQUALS, (share, bold)]
 
 
-# Signs in the rules of arrays, and the keys of what they say.
-SIGNS = {TIMES_EACH[0].strip(): "legend.each", ADDED[0].strip(): "legend.added",
-         TRANSPOSED: "legend.transposed"}  # fmt: skip
-
-
 def legend_of(rules: Rules, drawn: Graph, forward: bool, in_letters: bool) -> list[Piece]:
-    """The legend of rules: what their colours mean and, for arrays, their signs."""
+    """The legend of rules: what their colours mean."""
+    if not rules:
+        return []
     local, upstream, share = (said("pages", f"word.{x}") for x in ("local", "upstream", "share"))
     if in_letters:
-        legend = [(upstream, "gradient"), DOT, (local, "local")]
-    elif forward or drawn.has_gradients:
-        rate = said("draw", "legend.tangent") if forward else upstream
-        legend = product(local, rate, share, forward)
-    else:
-        legend = [(said("draw", "legend.alone"), "local")]
-    shown = "".join(text for rows in rules.values() for row in rows for text, _ in row)
-    signs = [said("draw", key, sign=sign) for sign, key in SIGNS.items() if sign in shown]
-    return [*legend, (";\xa0 ".join(["", *signs]), "faint")] if rules else []
+        return [(upstream, "gradient"), DOT, (local, "local")]
+    if forward or drawn.has_gradients:
+        return product(
+            local, said("draw", "legend.tangent") if forward else upstream, share, forward
+        )
+    return [(said("draw", "legend.alone"), "local")]
 
 
 def with_tangents(drawn: Graph, tangents: object) -> Graph:
@@ -132,13 +123,6 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
     return rules, bool(dotted)
 
 
-def _shapes(left: Box, right: Box) -> list[tuple[int, ...]]:
-    # The shapes of X, W and P = X @ W, where a vector X is a row and a vector W is a column.
-    x = left.shape if len(left.shape) > 1 else (1, *left.shape)
-    w = right.shape if len(right.shape) > 1 else (*right.shape, 1)
-    return [x, w, (x[0], w[-1])]
-
-
 def matrix_text(numbers: Sequence[Any], shape: Sequence[int]) -> str:
     """A small array of at most two axes in one line, such as [1 2; 3 4]; a vector is a column."""
     rows = shape[0] if shape else 1
@@ -148,11 +132,7 @@ def matrix_text(numbers: Sequence[Any], shape: Sequence[int]) -> str:
 
 
 def rules_with_symbols(drawn: Graph, name_of: Mapping[int, str]) -> Rules:
-    r"""The chain rule in letters: upstream gradient · local derivative.
-
-    For arrays, ⊙ multiplies entry by entry, Σ adds up what was broadcast or, beside a ·, the
-    entries of the result. The two rows of a product P = X @ W of matrices or vectors are ∂L/∂P · Wᵀ
-    and Xᵀ · ∂L/∂P, with the shapes of the factors.
+    """The chain rule in letters: upstream gradient · local derivative.
 
     Raises:
         ValueError: there are several results, so it would be unclear what ∂L stands for.
@@ -162,15 +142,6 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[int, str]) -> Rules:
     >>> rules = rules_with_symbols(graph(y * 2.0), {0: "x", 1: "y", 3: "L"})
     >>> " ".join(text.strip() for text, _ in rules[1][0])
     '∂L/∂y · ∂y/∂x'
-    >>> from micrograd.arrays import values
-    >>> from micrograd.draw.array_level import with_arrays
-    >>> X, W = values([[1.0, 2.0], [0.0, 1.0]]), values([[3.0], [4.0]])
-    >>> drawn = with_arrays(graph((X @ W).sum(), names={"X": X, "W": W}))
-    >>> names = {box.number: name for box, name in zip(drawn.nodes, "XWPL", strict=True)}
-    >>> for row in rules_with_symbols(drawn, names)[15]:
-    ...     print("".join(text for text, _ in row).replace("\xa0", " "))
-    ∂L/∂P · Wᵀ   (2 × 1) (1 × 2)
-    Xᵀ · ∂L/∂P   (2 × 2) (2 × 1)
     """
     results = [name_of[node.number] for node in drawn.nodes if node.kind == "result"]
     if len(results) > 1:
@@ -184,29 +155,10 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[int, str]) -> Rules:
         local = (partial(name_of[node.number], name_of[operand.number]), "local")
         if name_of[node.number] == results[0]:  # its gradient is 1
             return [local]
-        if node.level != "array":
-            return [upstream, DOT, local]
-        factors = [drawn.box_of[name] for name in node.operands]
-        if node.op == "@" and len(factors) == 2 and all(len(box.shape) < 3 for box in factors):
-            shapes = _shapes(*factors)
-            x, w = (((name_of[name], "local"), shapes[k]) for k, name in enumerate(node.operands))
-            rule = matrix_product_rule((upstream, shapes[2]), x, w, _transposed)
-            (left, rows), (right, columns) = rule[i]
-            texts = f"\xa0\xa0\xa0{shape_text(rows)}\xa0{shape_text(columns)}"
-            return [left, DOT, right, (texts, "faint")]
-        if node.op not in operations and not node.op.startswith("**"):
-            return [ADDED, upstream, DOT, local]
-        was_broadcast = operand.shape != node.shape
-        return [*[ADDED] * was_broadcast, upstream, TIMES_EACH, local]
+        return [upstream, DOT, local]
 
     with_rules = [node for node in drawn.nodes if node.has_ports]
     return {node.number: [row(node, i) for i in range(len(node.operands))] for node in with_rules}
-
-
-def _transposed(factor: tuple[Piece, tuple[int, ...]]) -> tuple[Piece, tuple[int, ...]]:
-    (name, colour), shape = factor
-    turned = (name + TRANSPOSED).removesuffix(2 * TRANSPOSED)
-    return (turned, colour), shape[::-1]
 
 
 def _known_derivatives(value: Value) -> Sequence[Any]:
