@@ -26,7 +26,6 @@ import linecache
 import os
 import sys
 import sysconfig
-import threading
 import types
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -125,13 +124,12 @@ def calls(function: Any = None, *arguments: Any, **named: Any) -> Any:
     """The result of `function(*arguments)`, drawn by the functions that were called.
 
     `draw_dot`, `mermaid` and `explain` show a box for each call. For code that is not one function,
-    `with calls():` does the same for everything computed in the block. Threads that are started
-    meanwhile count too. Nodes made elsewhere cost nothing more. The program runs about three times
-    slower, because Python's profiler reports each return. (Coverage and debuggers do not interfere:
-    they trace, or use `sys.monitoring`.)
+    `with calls():` does the same for everything that this thread computes in the block. The program
+    runs about three times slower, because Python's profiler reports each return. (Coverage and
+    debuggers do not interfere: they trace, or use `sys.monitoring`.)
 
     Raises:
-        RuntimeError: a profiler is already set, in this thread or for new ones.
+        RuntimeError: a profiler is already set.
 
     >>> with calls():
     ...     y = sum(x * x for x in [Value(1.0), Value(2.0)])
@@ -169,11 +167,10 @@ class Watch:
     """A block in which each new node is noted with the calls that made it; see `calls`."""
 
     def __enter__(self) -> Watch:
-        if (profiler := sys.getprofile() or threading.getprofile()) is not None:
+        if (profiler := sys.getprofile()) is not None:
             raise RuntimeError(
                 f"calls() needs Python's profiler, but {profiler!r:.60} is already set: stop it "
-                "before (cProfile: disable(); otherwise sys.setprofile(None) and "
-                "threading.setprofile(None))"
+                "before (cProfile: disable(); otherwise sys.setprofile(None))"
             )
         _of_others.clear()
         self._base = sys._getframe(1)
@@ -181,23 +178,16 @@ class Watch:
         self._operands: dict[type, str] = {Value: "_prev"}  # attribute of each class of nodes
         self._kinds: dict[int, Any] = {}  # of code by its id: the hash of code is slow
         self._numbers = count(1)
-        self._is_open = True
-        threading.setprofile(self._returned)
         sys.setprofile(self._returned)
         return self
 
     def __exit__(self, *_: object) -> None:
         sys.setprofile(None)
-        threading.setprofile(None)
-        self._is_open = False
         self._frames.clear()
         del self._base
 
     def _returned(self, frame: types.FrameType, event: str, result: Any) -> None:
         if event != "return":
-            return
-        if not self._is_open:  # a thread that outlives the block
-            sys.setprofile(None)
             return
         operands = self._operands.get(type(result))
         if operands is None:
