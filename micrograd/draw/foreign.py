@@ -15,9 +15,6 @@ The rest is found out as far as possible:
                         operation of ours that gives the same number and the same derivatives, if
                         there is just one; else it stays, or is '?'. An exponent is found likewise.
 
-A node that holds an array is a card of an array, with its shape, data and gradient; it can only be
-drawn, so its local derivatives stay unknown.
-
 If an operation of the same name gives the same number and the same derivatives here, the copy has
 our rule, so that a page can compute it again. Otherwise it has the numbers of the other engine.
 
@@ -195,12 +192,9 @@ def _leaf(node: Any) -> Value:
     if not is_foreign(node) and as_number(node) is not NotImplemented:
         return Value(node)  # a plain number among the operands
     label, data, grad = getattr(node, "label", ""), kept(node, "data"), kept(node, "grad")
-    holds_array = bool(getattr(data, "shape", ()))
-    copy = Value(0.0 if holds_array else data, label=label if isinstance(label, str) else "")
+    copy = Value(data, label=label if isinstance(label, str) else "")
     note(copy, "node", node)  # it knows the calls that made it, and a page shows its text
-    if holds_array:  # the constructor refuses it, because such a copy can only be drawn
-        copy.data, copy.grad = data, 0 * data + (0 if grad is None else grad)
-    elif as_number(grad) is not NotImplemented:
+    if as_number(grad) is not NotImplemented:
         copy.grad = as_number(grad)
     return copy
 
@@ -209,15 +203,14 @@ def _edges(node: Any) -> tuple[list[Any], list[Any] | None]:
     # The operands in order, and the local derivatives if they are known.
     given, slopes = kept(node, "operands"), kept(node, "slopes")
     notes: list[tuple[Any, Number]] = []
-    operands = [] if given is None else list(given)  # an array has no truth value
+    operands = [] if given is None else list(given)
     if slopes is not None and len(slopes) == len(operands):
         return operands, list(slopes)
-    known, data = getattr(node, "_backward", None), kept(node, "data")
-    ones = 0 * data + 1 if getattr(data, "shape", ()) else 1.0
+    known = getattr(node, "_backward", None)
     for run in [known] if known else filter(callable, _attributes(node).values()):
         with suppress(Exception):  # whatever such an engine may raise
             # the ledger cannot be added to a number, so a `_backward` that calls others fails
-            notes = notes or replayed(node, operands, ones, run, lambda v: attribute(v, "grad"))
+            notes = notes or replayed(node, operands, 1.0, run, lambda v: attribute(v, "grad"))
     if not notes:
         return operands, None
     if isinstance(given, (set, frozenset)) and {id(v) for v, _ in notes} == {*map(id, operands)}:
@@ -231,9 +224,6 @@ def _give_rule(copy: Value, node: Any, slopes: list[Any] | None) -> None:
     known = {f.__name__.strip("_"): name for name, f in operations.items()}
     known |= {name.lower(): name for name in operations} | {"pow": "**", "^": "**"}
     name = known.get(op.strip("_").lower(), op)
-    if any(hasattr(v.data, "shape") for v in (copy, *copy._prev)):  # arrays are only drawn
-        copy._op, copy._chain_rule = name or "?", _Slopes(None)
-        return
     fitting = _twins([name], copy, slopes)
     if name in ("", *operations) and not _twins([name], copy, None):  # it says another operation
         ours = [name for name, f in operations.items() if hasattr(type(node), f.__name__)]

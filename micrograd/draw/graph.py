@@ -93,11 +93,8 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: obj
         else:
             kind = "constant" if value.is_constant or value in plain else "input"
         operands = tuple([place[operand] for operand in value._prev])
-        box = Box(i, label, short, kind, "op", str(value._op), operands, value.data, value.grad)
-        if shape := getattr(value.data, "shape", ()):  # of another engine
-            data, grad = (tuple(x.ravel().tolist()) for x in (value.data, value.grad))
-            box = box._replace(level="array", data=data, grad=grad, shape=shape)
-        nodes.append(box)
+        data = (value.data, value.grad)
+        nodes.append(Box(i, label, short, kind, "op", str(value._op), operands, *data))
     return Graph(tuple(nodes), tuple(place[r] for r in roots), tuple(order), named=named)
 
 

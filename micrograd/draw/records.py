@@ -62,8 +62,6 @@ class Box(NamedTuple):
 
 
 def _is_nonzero(grad: Any) -> bool:
-    if hasattr(grad, "shape"):
-        return bool(grad.any())
     return grad is not None and (not isinstance(grad, (int, float)) or grad != 0)
 
 
