@@ -166,8 +166,7 @@ class Hierarchy:
         part.members = sorted([*stacks, *loops], key=self._number)
         if is_box and len(part.members) == 1 and part.parts:
             (only,) = part.parts
-            calls = f"{len(only.members):,} {TIMES} {only.label}"
-            part.about = part.about or (calls if only.kind == "stack" else only.about)
+            part.about = part.about or only.about
             part.members = only.members
 
     def _number(self, member: Part | int) -> int:
@@ -313,13 +312,7 @@ class Hierarchy:
             elif box.kind == "vector" and (is_named or len(leaves) > ALONE):
                 box = around[0]
             cards[box, name if is_named else "", kind] += leaves
-        computed = [i for i, operands in enumerate(self.operands) if operands]
-        first = {*self.operands[min(computed, key=self._number)]} if computed else set()
-        is_seen = any(box is self.root for box, *_ in cards)
-        is_seen = is_seen or any(self.nodes[i].kind == "constant" for i in first)
         for (box, name, _), leaves in cards.items():
-            if not is_seen and not first.isdisjoint(leaves):
-                box = self.root  # a program begins with something
             is_small = box.level and not box.parts
             if len(leaves) <= (ALONE if not name else 1) or (name and is_small):
                 box.members[:0] = leaves
@@ -414,8 +407,7 @@ class Hierarchy:
             return members
         cut = []
         is_loop = isinstance(members[0], Part) and members[0].kind == "step"
-        is_square = PARTS * SMALL < len(members) <= SMALL * SMALL
-        n = CHAIN if is_loop else SMALL if is_square else PARTS  # each step follows the last one
+        n = CHAIN if is_loop else PARTS  # each step follows the last one
         ends = [len(members) * k // n for k in range(n + 1)]
         for start, end in pairwise(ends):
             some = members[start:end]
