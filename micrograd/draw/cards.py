@@ -187,8 +187,7 @@ def _with_strip(box: Box, rules: list[str], body: str, across: bool) -> list[lis
     # The rows of a card with a strip: a column at the left, or a row at the top, with the sign
     # between the ports. Each rule is beside its port; with a single one, it is above the body.
     shown = _text(sign(box.op) or "?", INK, size=13 if box.op in SIGNS else 0, bold=True)
-    # A neuron has a port for each input only if there is something to say beside it.
-    n = 1 if box.level == "neuron" and not any(rules) else len(box.operands)
+    n = 1 if box.level == "neuron" else len(box.operands)
     middle, strip = (n + 1) // 2, _tag("TD", shown, BGCOLOR=STRIP, CELLPADDING=3)
     beside = [_tag("TD", text, ALIGN="LEFT", CELLPADDING=5) if text else "" for text in rules]
     if n == 1:

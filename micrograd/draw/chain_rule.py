@@ -83,15 +83,11 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
     ['2 × 1 = 2', '']
     """
     value_of, box_of = drawn.value_of, drawn.box_of
-    local: dict[int, Sequence[Any]] = {}  # of each operand; not for boxes of many numbers
-    for k, value in value_of.items():
-        node = box_of[k]
-        if node.level == "neuron":
-            inside = [drawn.values[i] for i in node.nodes]
-            local[k] = _through(inside, [value_of.get(operand) for operand in node.operands])
-        elif node.op == value._op and not any(box_of[o].shape for o in node.operands):
-            local[k] = _known_derivatives(value)
-
+    local = {  # of each operand; not for boxes of many numbers
+        k: _known_derivatives(value)
+        for k, value in value_of.items()
+        if box_of[k].op == value._op and not any(box_of[o].shape for o in box_of[k].operands)
+    }
     shares = received(drawn.values) if complete else {}
     dotted = {
         x
@@ -106,8 +102,6 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
         along = operand if forward else node
         if box_of[operand].kind == "constant" or along not in value_of:
             return []
-        if d is None:
-            return [(said("draw", "rule.together"), "faint")]
         if d != d:
             return [(said("draw", "rule.none"), "faint")]
         if not (forward or drawn.has_gradients):
@@ -167,12 +161,3 @@ def _known_derivatives(value: Value) -> Sequence[Any]:
         return local_derivatives(value)
     except (ArithmeticError, ValueError):
         return [math.nan] * len(value._prev)
-
-
-def _through(inside: Sequence[Value], operands: Sequence[Value | None]) -> list[Any]:
-    # d output / d operand for each operand of a neuron, by reverse mode; None where it is repeated.
-    adjoint: dict[Value | None, Any] = {inside[-1]: 1}
-    for value in reversed(inside):
-        for d, operand in zip(local_derivatives(value), value._prev, strict=True):
-            adjoint[operand] = adjoint.get(operand, 0) + d * adjoint[value]
-    return [adjoint.pop(operand, None) for operand in operands]

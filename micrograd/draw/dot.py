@@ -95,7 +95,7 @@ def draw_dot(
             arrow enters: local derivative × upstream gradient = contribution; or 'symbols' for the
             same in letters, with arrows that point backward. The contributions of all arrows that
             leave a node add up to its gradient; where they do not, there are dots instead. An arrow
-            into a layer or an array stands for many numbers and shows none.
+            into a neuron, a layer or an array stands for many numbers and shows none.
         level: 'op' for one card per Value; 'neuron' for one per call of a neuron; 'layer'; 'array'
             for one per array of Values; a number for the depth down to which boxes are open; or the
             name of a function or part to open. By default, the first of these that can be read.
@@ -151,9 +151,8 @@ def draw_dot(
     text = frame.graph_attr["label"] if frame else caption(captions, legend)
     look = {"rankdir": rankdir, "nodesep": "0.2", "ranksep": "0.5", "label": text}
     if fan := max(len(box.weights) for box in drawn.nodes):
-        # Straight lines between neurons, and room for those that meet at a card. Wide cards, with
-        # rules beside the ports, need more room.
-        room = max(1.0 if rules and rankdir == "TB" else 0.0, 0.5 + 0.07 * min(20, fan))
+        # Straight lines between neurons, and room for those that meet at a card.
+        room = 0.5 + 0.07 * min(20, fan)
         look |= {"ranksep": f"{room:g}", "splines": "polyline"}
     dot = Digraph(
         format=format,
@@ -170,8 +169,7 @@ def draw_dot(
             port = f"p{i}:" if box.has_ports else ""
             weight: dict[str, str] = {}
             if box.weights:
-                port = port if any(rules.get(box.number, ())) else "p0:"
-                weight = {"arrowhead": "none", **line(box.weights[i], heaviest)}
+                port, weight = "p0:", {"arrowhead": "none", **line(box.weights[i], heaviest)}
             ways = weight if operand in constants else weight | backward  # these receive nothing
             dot.edge(f"v{operand}", f"v{box.number}:{port}{side}", **ways)
     return dot

@@ -42,7 +42,7 @@ from typing import Any
 
 from micrograd.draw.array_level import with_arrays
 from micrograd.draw.calls import noted, roles, stored, written
-from micrograd.draw.formulas import LOWERED, TIMES, shape_text, sign
+from micrograd.draw.formulas import LOWERED, shape_text, sign
 from micrograd.draw.parts import MOST, WEIGHTS, Part, parts_of
 from micrograd.draw.records import Box, Graph, columns, folded
 from micrograd.texts import said
@@ -128,22 +128,20 @@ class Hierarchy:
     def _nested(self) -> Part:
         part_of: dict[Any, Part] = {None: Part("", "root")}
         for i, (call, *_) in enumerate(self._notes):
-            if not self.operands[i]:
-                continue
-            new = []
-            while call not in part_of:
-                new.append(call)
-                call = call.parent
-            part = part_of[call]
-            for call in reversed(new):
-                inner = call
-                if not isinstance(call, Part):
-                    inner = Part(call.name, "call", [], call.place, call.number, call.arguments)
-                    inner.call = call
-                part.members.append(inner)
-                part = part_of[call] = inner
-            part.members.append(i)
+            if self.operands[i]:
+                self._made(call, part_of).members.append(i)
         return part_of[None]
+
+    def _made(self, call: Any, part_of: dict[Any, Part]) -> Part:
+        # The box of a call, in that of its caller.
+        if call not in part_of:
+            part = call
+            if not isinstance(call, Part):
+                part = Part(call.name, "call", [], call.place, call.number, call.arguments)
+                part.call = call
+            self._made(call.parent, part_of).members.append(part)
+            part_of[call] = part
+        return part_of[call]
 
     def _arrange(self, part: Part) -> None:
         # Members become stacks and loops; a single one is replaced by its members.
@@ -505,9 +503,12 @@ class Hierarchy:
                 op = self.nodes[node].op
                 same = [step[p] for step in steps if p < len(step)]
                 chain = [i for i in same if self.nodes[i].op == op]
-                both = zip(*steps[:2], strict=False)
-                pairs = [zip(self.operands[i], self.operands[j], strict=False) for i, j in both]
-                begun = [before for some in pairs for before, now in some if now == node]
+                begun = [
+                    before
+                    for i, j in zip(*steps[:2], strict=False)
+                    for before, now in zip(self.operands[i], self.operands[j], strict=False)
+                    if now == node
+                ]
                 if begun and len(chain) > 1 and begun[0] not in steps[0]:
                     _, place, _ = noted(self.drawn.values[node])
                     labels = (self.nodes[i].label for i in (chain[-1], begun[0]))
@@ -520,13 +521,11 @@ class Hierarchy:
     def outputs(self) -> dict[Part, dict[int, None]]:
         """The nodes inside each box that are used outside, or are results."""
         found: dict[Part, dict[int, None]] = {part: {} for part in self.parts}
-        around = {part: [*part.path()][:-1] for part in {self.root, *self.box_of}}
-        uses = [
-            (o, box) for box, some in zip(self.box_of, self.operands, strict=True) for o in some
-        ]
-        for o, user in [*uses, *((result, self.root) for result in self.drawn.results)]:
-            for part in around[self.box_of[o]]:
-                if part in around[user]:
+        used = [(o, i) for i, operands in enumerate(self.operands) for o in operands]
+        for o, user in [*used, *((result, -1) for result in self.drawn.results)]:
+            around = {self.root} if user < 0 else {*self.box_of[user].path()}
+            for part in self.box_of[o].path():
+                if part in around:
                     break
                 found[part][o] = None
         return found
