@@ -130,11 +130,6 @@ def calls(function: Any = None, *arguments: Any, **named: Any) -> Any:
 
     Raises:
         RuntimeError: a profiler is already set.
-
-    >>> with calls():
-    ...     y = sum(x * x for x in [Value(1.0), Value(2.0)])
-    >>> y
-    Value(data=5.0, grad=0)
     """
     if function is None:
         return Watch()
@@ -148,11 +143,7 @@ def calls(function: Any = None, *arguments: Any, **named: Any) -> Any:
 
 
 def computed(root: Any) -> Any:
-    """What a function without arguments returns, watched by `calls`; anything else as it is.
-
-    >>> [call.name for call in path_of(computed(lambda: Value(3.0).exp()))]
-    ['<lambda>']
-    """
+    """What a function without arguments returns, watched by `calls`; anything else as it is."""
     if not isinstance(root, (types.FunctionType, types.MethodType, partial)):
         return root
     try:

@@ -54,11 +54,6 @@ class Cards:
 
     Raises:
         ValueError: a Value of highlight or done is not in the graph.
-
-    >>> from micrograd.draw.graph import graph
-    >>> drawn = graph(Value(3.0, label="x"))
-    >>> Cards(drawn).rows(drawn.nodes[0])
-    [('data', '3', 'ink'), ('grad', '•', 'gradient')]
     """
 
     drawn: Graph
@@ -215,11 +210,7 @@ def _rows(rules: Iterable[Sequence[Piece]], colours: Mapping[str, str]) -> list[
 
 
 def caption(lines: Iterable[str], legend: Sequence[Piece] = ()) -> str:
-    """The text below a drawing, and the legend of the chain rule in its colours.
-
-    >>> caption(["a & b"], [("local", "local")])
-    '<a &amp; b<BR ALIGN="LEFT"/><FONT COLOR="#0b6b60">local</FONT><BR ALIGN="LEFT"/>>'
-    """
+    """The text below a drawing, and the legend of the chain rule in its colours."""
     wrapped = [text for line in lines for text in wrap(line, LONGEST_LINE)]
     texts = [*map(_escaped, wrapped), *_rows([legend] if legend else [], LIGHT)]
     return f"<{''.join(text + END_OF_LINE for text in texts)}>" if texts else ""
@@ -269,11 +260,7 @@ border:1px solid {frame};border-radius:8px;background:{panel};color:{ink};font:1
 
 
 def card(value: Value) -> str:
-    """A Value as HTML, light or dark like the reader's system: formula, data and gradient.
-
-    >>> card(Value(2.0, label="x")).count("</i>")
-    2
-    """
+    """A Value as HTML, light or dark like the reader's system: formula, data and gradient."""
     light, dark = (STYLE.format(sans=SANS, **colours) for colours in (LIGHT, DARK))
     made = formula(value._op, [str(v.label) or number(v.data) for v in value._prev])
     name = " = ".join(filter(None, (value.label, made if value._prev else "")))

@@ -130,12 +130,6 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[int, str]) -> Rules:
 
     Raises:
         ValueError: there are several results, so it would be unclear what ∂L stands for.
-
-    >>> from micrograd.draw.graph import graph
-    >>> y = Value(3.0).tanh()
-    >>> rules = rules_with_symbols(graph(y * 2.0), {0: "x", 1: "y", 3: "L"})
-    >>> " ".join(text.strip() for text, _ in rules[1][0])
-    '∂L/∂y · ∂y/∂x'
     """
     results = [name_of[node.number] for node in drawn.nodes if node.kind == "result"]
     if len(results) > 1:

@@ -188,10 +188,6 @@ def animated_gif(pictures: Sequence[Picture], milliseconds: Sequence[int]) -> by
 
     All get one palette of 256 colours, so that each picture stores only what has changed. Smaller
     pictures are extended at the right and below.
-
-    >>> white = np.full((2, 2, 3), 255, np.uint8)
-    >>> animated_gif([white, 0 * white], [100, 100])[:6]
-    b'GIF89a'
     """
     height, width = np.max([each.shape[:2] for each in pictures], axis=0)
     rooms = [[(0, height - len(each)), (0, width - len(each[0])), (0, 0)] for each in pictures]

@@ -60,11 +60,7 @@ KNOWN = ("data", "grad", "_prev", "_children")  # these count whatever they hold
 
 
 def is_foreign(thing: object) -> bool:
-    """Whether something is a node of another engine: it has data, grad, and a list of operands.
-
-    >>> is_foreign(Value(1.0)), is_foreign(1.0)
-    (False, False)
-    """
+    """Whether something is a node of another engine: it has data, grad, and a list of operands."""
     if isinstance(thing, (Value, type)):
         return False
     has_numbers = all(attribute(thing, what) for what in ("data", "grad"))
@@ -117,11 +113,7 @@ def kept(node: object, what: str) -> Any:
 
 
 def number_of(x: Any) -> Any:
-    """The plain number in a Value of any engine, or a number as it is.
-
-    >>> number_of(Value(2.0)), number_of(3)
-    (2.0, 3)
-    """
+    """The plain number in a Value of any engine, or a number as it is."""
     number = innermost(x)
     is_node = as_number(number) is NotImplemented and attribute(x, "data")
     return kept(x, "data") if is_node else number

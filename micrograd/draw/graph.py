@@ -1,13 +1,6 @@
 """A graph as plain records, from which all drawings are made; and the orders of its nodes.
 
 `graph()` records one `Box` per Value in topological order, with the numbers 0, 1, ...
-
-    >>> a = Value(3.0)
-    >>> square = a * a
-    >>> for node in graph(square, names={"a": a, "square": square}).nodes:
-    ...     print(node.number, node.label, node.kind, node.data, node.op, node.operands)
-    0 a input 3.0  ()
-    1 square result 9.0 * (0, 0)
 """
 
 from __future__ import annotations

@@ -630,9 +630,6 @@ def circles(before: Sequence[Iterable[int]]) -> list[list[int]]:
 
     Args:
         before: for each node, the nodes that lead to it.
-
-    >>> circles([[], [0, 2], [1], [2]])
-    [[1, 2]]
     """
     reached, last = [0] * len(before), [-1]  # from each node backwards, as bits
     while reached != last:

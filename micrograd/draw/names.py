@@ -107,12 +107,7 @@ class Names:
             self.label_of.setdefault(value, label)
 
     def of_numbers(self, thing: Any) -> str:
-        """The name of a list or array of plain numbers, or of a row of one, such as `X[3]`; or ''.
-
-        >>> X = [[1.0, 2.0], [3.0, 4.0]]
-        >>> Names({"X": X, "x": X[1]}).of_numbers(X[1])
-        'X[1]'
-        """
+        """The name of a list or array of plain numbers, or of a row, such as `X[3]`; or ''."""
         if not is_array(thing) or id(thing) in self._rows:
             return self._rows.get(id(thing), ("", None))[0]
         for name, whole in self.arrays:
@@ -243,10 +238,6 @@ def values_in(things: object, argument: str) -> list[Value]:
 
     Raises:
         TypeError: something in it is not a Value. The message begins with `argument`.
-
-    >>> a, b = Value(1.0), Value(2.0)
-    >>> values_in([a, [b]], "highlight") == [a, b]
-    True
     """
     if isinstance(things, (list, tuple, set, frozenset)):
         return [value for thing in things for value in values_in(thing, argument)]
@@ -314,9 +305,5 @@ def is_model(thing: object) -> TypeGuard[Callable[[Any], Any]]:
 
 
 def is_array(thing: object) -> bool:
-    """Whether something is a NumPy array, without importing NumPy.
-
-    >>> is_array([Value(1.0)])
-    False
-    """
+    """Whether something is a NumPy array, without importing NumPy."""
     return hasattr(type(thing), "__array_ufunc__") and hasattr(type(thing), "tolist")

@@ -3,9 +3,6 @@
 Pictures are drawn by a registered renderer if there is one, else by the program `dot` if it is
 installed, else by the copy of Graphviz in pygraphviz. Both run in a process of their own: Ctrl-C
 can stop a long layout, several threads may draw at once, and nothing is printed to the terminal.
-
-    >>> picture("digraph { a -> b }", "svg").startswith(b"<?xml")
-    True
 """
 
 from __future__ import annotations
@@ -188,10 +185,6 @@ def themed(svg: str) -> str:
     Drawings are in the light colours of `tokens.py`. A style replaces them with the dark ones if
     the reader prefers dark pages. The styles of an SVG inside a page apply to the whole page, so
     each rule begins with a class that only this drawing has. Other text is returned unchanged.
-
-    >>> svg = themed('<svg width="8pt" height="8pt"><path stroke="#1b1f24"/></svg>')
-    >>> [line for line in svg.splitlines() if "#e8eaed" in line]
-    ['.drawing-e200fbe4 [stroke="#1b1f24"]{stroke:#e8eaed}']
     """
     root = ROOT.search(svg)
     if not root:
