@@ -51,7 +51,6 @@ SMALL = 16  # operations of a neuron that are drawn one by one
 ALONE = 4  # leaves without names are drawn one by one if there are at most this many
 PARTS = 10
 CHAIN = 6  # members of a stack that is open at first
-COLUMN = 12  # equal parts of a box; of more, the first half of these and the last two are drawn
 WIDE = 8  # cards in a row that fit into a window
 LEVELS = ("op", "neuron", "layer", "array")  # at one of them, parts of this and those before close
 NUMBER = re.compile(r" \d+$")  # of a member of a stack
@@ -227,8 +226,8 @@ class Hierarchy:
                     Part(said("draw", "name.step", n=k), "step", some, number=self._number(some[0]))
                     for k, some in enumerate(steps, 1)
                 ]
-                number, about = parts[0].number, said("draw", "box.step", n=len(parts))
-                loops.append(Part(said("draw", "name.loop"), "loop", parts, None, number, about))
+                name = said("draw", "name.loop")
+                loops.append(Part(name, "loop", parts, number=parts[0].number))
                 continue
             for group in mine:  # those of one depth do not lead to each other
                 by_depth = defaultdict(list)
@@ -342,19 +341,11 @@ class Hierarchy:
         others = part.members[len(leaves) :]
         if len(leaves) > ALONE and others:
             leaves = self._together(leaves, others)
-        if part.kind == "vector" and not any(isinstance(m, Part) for m in others):
-            others = self._sums(part.label, others)
         steps = [m for m in others if isinstance(m, Part) and m.kind == "step"]
         if steps:
             names = self._names([m for m in steps[0].members if not self._is_leaf(m)])
             count = said("draw", "box.step", n=len(steps))
             part.about = f"{count} · {', '.join(names)}"
-        alike = {m.label.rstrip("0123456789[]") if isinstance(m, Part) else m for m in others}
-        if part.kind == "call" and len(others) > COLUMN and len(alike) == 1:  # a long layer
-            first, some, last = others[: COLUMN // 2], others[COLUMN // 2 : -2], others[-2:]
-            more = Part(said("draw", "name.more", n=len(some)), "part", some)
-            more.about = f"{some[0].label}\N{EN DASH}{some[-1].label}"
-            others = [*first, more, *last]
         if len(leaves) + len(others) > MOST and not part.is_paged:
             leaves, others = self._divided(leaves, MOST - PARTS), self._divided(others, PARTS)
         part.members = [*leaves, *others]
@@ -386,18 +377,6 @@ class Hierarchy:
 
     def _is_leaf(self, member: Part | int) -> bool:
         return member.kind == "leaves" if isinstance(member, Part) else not self.operands[member]
-
-    def _sums(self, label: str, ops: list[int]) -> list[Any]:
-        # The operations of a vector, or if it is one of sums, a box for each of these.
-        output_of = {i: i for i in ops}
-        for i in sorted(ops, reverse=True):
-            output_of.update((o, output_of[i]) for o in self.operands[i] if o in output_of)
-        sums: dict[int, list[int]] = defaultdict(list)
-        for i in ops:
-            sums[output_of[i]].append(i)
-        if not 1 < len(sums) < len(ops):
-            return ops
-        return [Part(f"{label} {k}", "vector", some) for k, some in enumerate(sums.values(), 1)]
 
     def _divided(self, members: list[Any], most: int) -> list[Any]:
         # The members if there are few, else a few boxes of equal size.

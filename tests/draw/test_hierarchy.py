@@ -95,18 +95,6 @@ def test_a_network_shows_its_layers_and_each_layer_its_neurons_with_their_parame
     assert {"L0.n0.b", "L0.n0.w"} <= {*names(y, level="neurons[0]")}  # nothing else uses them
 
 
-def test_a_long_layer_is_a_column_of_its_first_and_last_neurons():
-    model = MLP(2, [16, 1])
-    shown = names(calls(model, [1.0, 2.0]), level="layers[0]")
-    assert [name for name in shown if name.startswith("neurons")] == [
-        f"neurons[{i}]" for i in (0, 1, 2, 3, 4, 5, 14, 15)
-    ]
-    assert "… 8 more" in shown
-    assert names(calls(model, [1.0, 2.0]), level="… 8 more")[-8:] == [
-        f"neurons[{i}]" for i in range(6, 14)
-    ]
-
-
 def test_a_larger_batch_gives_the_same_picture():
     for n in (10, 64):
         assert {"fc1", "ReLU", "fc2"} <= {*names(classified(n), level="Net")}
@@ -144,10 +132,9 @@ def test_steps_contain_the_functions_called_in_them_and_every_node_is_in_one():
     assert len(names(y, level="op")) == len(topological_order(y))
 
 
-def test_matrices_are_named_as_in_the_source_and_a_product_opens_into_its_sums():
+def test_matrices_are_named_as_in_the_source():
     y = calls(matrices)
     assert [name for name in names(y, level=None) if len(name) < 5][-4:] == ["@", "−", "x²", "mean"]
-    assert {"@ 1", "@ 2", "@ 3"} <= {*names(y, level="@")}
 
 
 def test_a_level_is_a_depth_or_a_function():
