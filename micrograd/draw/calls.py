@@ -68,7 +68,7 @@ class Call:
         number: calls and nodes are numbered in the order in which they were made.
     """
 
-    __slots__ = ("_self", "arguments", "name", "number", "parent", "place")
+    __slots__ = ("_owner", "arguments", "name", "number", "parent", "place")
 
     def __init__(
         self, frame: types.FrameType, place: Place | None, parent: Call | None, order: int
@@ -78,34 +78,31 @@ class Call:
         named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         plain = [x for x in named if type(given.get(x)) in PLAIN]
         self.arguments = ", ".join(f"{x}={number(given[x])}" for x in plain)
-        self._self: Callable[[], object] = lambda: None
+        self._owner: Callable[[], object] = lambda: None
         if named[:1] == ("self",):
             # a strong reference could be a cycle, if a model keeps its last output
             with suppress(KeyError, TypeError):
-                self._self = weakref.ref(given["self"])
+                self._owner = weakref.ref(given["self"])
             if name in GENERIC:
                 name = type(given.get("self")).__name__
         called = [x for x in written(*place) if x not in GENERIC] if place else []
         # hidden calls in between would be what the source at this place calls
-        is_direct = code.co_name in GENERIC or (
-            place and place[0] is getattr(frame.f_back, "f_code", None)
-        )
-        self.name = called[-1] if called[1:] and is_direct else name
+        is_direct = place and place[0] is getattr(frame.f_back, "f_code", None)
+        self.name = called[-1] if called[1:] and (is_direct or code.co_name in GENERIC) else name
 
     @property
     def owner(self) -> object:
         """The object whose method it is; None if there is none, or if it no longer exists."""
-        return self._self()
+        return self._owner()
 
 
 def path_of(node: object) -> list[Call]:
     """The calls in which a node was made, the outermost first."""
-    path = []
-    call = noted(node)[0]
+    call, path = noted(node)[0], list[Call]()
     while call is not None:
-        path.append(call)
+        path.insert(0, call)
         call = call.parent
-    return path[::-1]
+    return path
 
 
 _of_others: dict[int, Any] = {}  # nodes that cannot have attributes, of the last run
@@ -114,8 +111,7 @@ _of_others: dict[int, Any] = {}  # nodes that cannot have attributes, of the las
 def noted(node: object) -> tuple[Call | None, Place | None, int]:
     """The innermost call in which a node was made, the place in it, and its number, or -1."""
     copied = origin(node, "node")
-    if copied is not None:  # a node of another engine may have no truth value
-        return noted(copied)
+    node = node if copied is None else copied  # a node of another engine may have no truth value
     found = origin(node, "call") or _of_others.get(id(node), (None, None))[1]
     return found or (None, None, -1)
 
@@ -180,15 +176,14 @@ class Watch:
     def _returned(self, frame: types.FrameType, event: str, result: Any) -> None:
         if event != "return":
             return
-        operands = self._operands.get(type(result))
-        if operands is None:
-            operands = "_prev" if isinstance(result, Value) else ""
+        if type(result) not in self._operands:
+            self._operands[type(result)] = "_prev" if isinstance(result, Value) else ""
             with suppress(Exception):  # looking at a property runs it
-                operands = operands or (attribute(result, "operands") * is_foreign(result))
-            self._operands[type(result)] = operands
-        is_new = bool(operands) and noted(result)[2] < 0
-        kept = getattr(result, operands, None) if is_new else None
-        if is_new and (frame.f_code is DETACH or (kept is not None and len(kept))):
+                if is_foreign(result):
+                    self._operands[type(result)] = attribute(result, "operands")
+        operands = self._operands[type(result)]
+        kept = getattr(result, operands, None) if operands and noted(result)[2] < 0 else None
+        if kept is not None and (len(kept) or frame.f_code is DETACH):
             made = (*self._around(frame), next(self._numbers))
             try:
                 note(result, "call", made)
@@ -247,18 +242,15 @@ def written(code: types.CodeType, instruction: int) -> tuple[str, ...]:
     thing: Any = None
     with suppress(SyntaxError, ValueError, TypeError, IndexError):
         line, last, start, end = next(islice(code.co_positions(), instruction // 2, None))
-        lines = [
-            text.encode() for text in linecache.getlines(code.co_filename)[(line or 1) - 1 : last]
-        ]
+        text = linecache.getlines(code.co_filename)[(line or 1) - 1 : last]
+        lines = [each.encode() for each in text]
         lines[-1] = lines[-1][:end]
         lines[0] = lines[0][start:]
         thing = ast.parse(b"(" + b"".join(lines) + b")", mode="eval").body
     if isinstance(thing, ast.BinOp):
         return (sign(OPERATORS.get(type(thing.op), "")),)
-    if not isinstance(thing, ast.Call):
-        return ()
     names: list[str] = []
-    thing = thing.func
+    thing = getattr(thing, "func", None)
     while isinstance(thing, ast.Attribute):
         names.insert(0, thing.attr)
         thing = thing.value
