@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from operator import mul
-from typing import Any
+from typing import Any, NamedTuple
 
 from micrograd.core.shapes import Model, Numbers, flat, shape_of
 from micrograd.draw.cards import caption
@@ -26,7 +25,7 @@ from micrograd.texts import said, spoken
 
 WIDEST = 16  # circles in a column: a larger layer shows this many of its first and last neurons
 SIZE, STEP = 0.5, 0.6  # inches: diameter of a circle, distance between neighbours in a column
-BELOW = 0.55  # inches: from the lowest circle to the title of its column
+BELOW = 0.92  # steps: from the lowest circle to the title of its column
 TEXT = {"shape": "plain", "style": "", "fixedsize": "false", "fontcolor": CAPTION}
 SOLID = {"fillcolor": LIGHT["ink"], "fontcolor": LIGHT["panel"]}
 DOTS = "\N{VERTICAL ELLIPSIS}"
@@ -35,22 +34,20 @@ Weights = tuple[list[Any], Any, str]  # of a neuron, with its bias or None, and 
 Stage = tuple[Model, list[Weights]]  # a layer and its neurons
 
 
-@dataclass
-class _Column:
+class _Column(NamedTuple):
     kind: str  # 'input', an activation, or 'neuron'
     size: int
-    weights: list[list[Any]] = field(default_factory=list)  # one row for each circle
-    outputs: list[Any] = field(default_factory=list)  # empty if no x is given
+    weights: list[list[Any]]  # one row for each circle
+    outputs: list[Any]  # empty if no x is given
 
-    @property
-    def heights(self) -> dict[int, float]:
-        """The height of each circle that is shown, in steps above the middle."""
-        n, half = self.size, WIDEST // 2
-        if n <= WIDEST:
-            return {i: (n - 1) / 2 - i for i in range(n)}
-        # The gap between the first and the last ones is 3 steps high.
-        top = {i: half + 0.5 - i for i in range(half)}
-        return top | {n - 1 - i: -height for i, height in top.items()}
+
+def _heights(n: int) -> dict[int, float]:
+    # The height of each circle that is shown, in steps above the middle.
+    if n <= WIDEST:
+        return {i: (n - 1) / 2 - i for i in range(n)}
+    # The gap between the first and the last ones is 3 steps high.
+    top = {i: (WIDEST + 1) / 2 - i for i in range(WIDEST // 2)}
+    return top | {n - 1 - i: -height for i, height in top.items()}
 
 
 @spoken
@@ -89,9 +86,9 @@ def draw_network(
     columns = _columns(model, x)
     if done is not None and (x is None or done not in range(len(columns))):
         raise ValueError(f"done expects x and 0 to {len(columns) - 1} layers, got {done!r}")
-    heights = [column.heights for column in columns]
-    highest = STEP * max(each[0] for each in heights)
-    apart = max(1.6, highest)  # keeps lines so flat that they miss other circles
+    heights = [_heights(column.size) for column in columns]
+    highest = max(each[0] for each in heights)
+    apart = max(1.6, STEP * highest)  # keeps lines so flat that they miss other circles
     captions = [said("draw", "legend.signs")]
     if any(column.kind == "relu" and column.outputs for column in columns):
         captions.append(said("draw", "network.fired"))
@@ -130,7 +127,7 @@ def draw_network(
             add(f"c{c}_more", rf"{DOTS}\n{left_out:,}\n{DOTS}", c, 0, **TEXT)
         key = f"box.{column.kind}" if column.kind in ("input", "neuron") else "network.column"
         title = said("draw", key, n=column.size, kind=sign(column.kind))
-        add(f"c{c}", title, c, (-highest - BELOW) / STEP, **TEXT)
+        add(f"c{c}", title, c, -highest - BELOW, **TEXT)
     return dot
 
 
@@ -143,11 +140,11 @@ def _columns(model: Model, x: Any) -> list[_Column]:
             "(layers, neurons, w, b) that only calls its parts in order, or a Sequential of these "
             f"and Activations that begins with neurons, got {model!r:.60}: pass such a part of it"
         )
-    columns = [_Column("input", len(stages[0][1][0][0]))]
-    if x is not None:
-        x = columns[0].outputs = _numbers(x)
-        if len(x) != columns[0].size:
-            raise ValueError(f"the network expects {columns[0].size} inputs, got {len(x)}")
+    n = len(stages[0][1][0][0])
+    x = None if x is None else _numbers(x)
+    if x is not None and len(x) != n:
+        raise ValueError(f"the network expects {n} inputs, got {len(x)}")
+    columns = [_Column("input", n, [], x or [])]
     with no_grad():
         for kind, rows, outputs in layers_with_outputs(stages, x):
             weights = [_numbers(w) for w, *_ in rows]
