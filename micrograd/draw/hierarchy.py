@@ -54,6 +54,7 @@ CHAIN = 6  # members of a stack that is open at first
 WIDE = 8  # cards in a row that fit into a window
 LEVELS = ("op", "neuron", "layer", "array")  # at one of them, parts of this and those before close
 NUMBER = re.compile(r" \d+$")  # of a member of a stack
+Used = Mapping[Any, Sequence[Any]]  # by the members of a box: what each of them uses, in order
 INDICES = re.compile(r"(\[\w+\])+$")
 
 
@@ -95,7 +96,7 @@ class Hierarchy:
         self._notes: list[Any] = (  # the call, the place and the number of each node
             [noted(value) for value in values] if self.is_called else parts_of(drawn)
         )
-        self._columns = columns(self.drawn)
+        self._column_of = columns(self.drawn)
         self.root = self._nested()
         self._for_each_box(self._arrange)
         self._sink_leaves()
@@ -207,17 +208,18 @@ class Hierarchy:
 
     def _loops(self, groups: list[list[Any]]) -> list[Part]:
         # Groups that lead to each other in a circle become a loop, and are empty then.
-        unit_of = {i: each for group in groups for each in group for i in inside(each)}
-        owner = {i: k for k, group in enumerate(groups) for each in group for i in inside(each)}
-        before: list[set[int]] = [set() for _ in groups]
-        for i, k in owner.items():
-            before[k].update(owner[o] for o in self.operands[i] if o in owner)
+        place = {each: k for k, group in enumerate(groups) for each in group}
+        unit_of = {i: each for each in place for i in inside(each)}
+        used = {each: self._used(each, unit_of) for each in place}  # what each uses, in order
+        before = [
+            {place[o] for each in group for o in used[each] if o in place} for group in groups
+        ]
         loops = []
         for circle in circles(before):
             mine = [groups[k] for k in circle]
-            steps = self._steps(mine)
+            steps = self._steps(mine, used)
             if not self.is_called:
-                steps = self._matched(steps, unit_of)
+                steps = self._matched(steps, used)
             if len(steps) > 1:
                 taken = {each for step in steps for each in step}
                 for group in groups:
@@ -226,34 +228,36 @@ class Hierarchy:
                     Part(said("draw", "name.step", n=k), "step", some, number=self._number(some[0]))
                     for k, some in enumerate(steps, 1)
                 ]
-                name = said("draw", "name.loop")
-                loops.append(Part(name, "loop", parts, number=parts[0].number))
+                loop = said("draw", "name.loop")
+                loops.append(Part(loop, "loop", parts, number=parts[0].number))
                 continue
             for group in mine:  # those of one depth do not lead to each other
-                by_depth = defaultdict(list)
-                for each in group:
-                    by_depth[self._column(each)].append(each)
-                group[:] = []
-                groups += by_depth.values()
+                columns = dict.fromkeys(map(self._column, group))
+                groups += [[x for x in group if self._column(x) == column] for column in columns]
+                group.clear()
         return loops
 
-    def _column(self, member: Part | int) -> int:
-        return max(self._columns[i] for i in inside(member))
+    def _used(self, unit: Part | int, unit_of: Mapping[int, Any]) -> list[Any]:
+        mine = inside(unit)
+        return [unit_of.get(o, o) for i in sorted(mine) for o in self.operands[i] if o not in mine]
 
-    def _steps(self, groups: list[list[Any]]) -> list[list[Any]]:
+    def _column(self, unit: Part | int) -> int:
+        return max(self._column_of[i] for i in inside(unit))
+
+    def _steps(self, groups: list[list[Any]], used: Used) -> list[list[Any]]:
         # A step ends when the place that came first recurs with an operand computed in this step.
         place = {each: k for k, group in enumerate(groups) for each in group}
         steps: list[list[Any]] = [[]]
-        made: set[int] = set()  # in this step, at other places than the first
+        made: set[Any] = set()  # in this step, at other places than the first
         for each in sorted(place, key=self._column):
             is_first = place[each] == place[(steps[0] or [each])[0]]
-            if is_first and not made.isdisjoint(o for i in inside(each) for o in self.operands[i]):
+            if is_first and not made.isdisjoint(used[each]):
                 steps, made = [*steps, []], set()
-            made.update(() if is_first else inside(each))
+            made.update(() if is_first else (each,))
             steps[-1].append(each)
         return steps
 
-    def _matched(self, steps: list[list[Any]], unit_of: Mapping[int, Any]) -> list[list[Any]]:
+    def _matched(self, steps: list[list[Any]], used: Used) -> list[list[Any]]:
         # The steps of a loop in a finished graph; [] if they differ. From the outputs of each step
         # and the one before, pairs of operands that correspond lead back to the first step, which
         # has another shape because it begins with leaves, and to all that a single step uses.
@@ -262,32 +266,25 @@ class Hierarchy:
         waiting = [pair for two in pairwise(steps[::-1]) for pair in zip(*two, strict=False)]
         while waiting:
             later, earlier = waiting.pop()
-            if self._kind(later) != self._kind(earlier):
+            kinds = [x.label if isinstance(x, Part) else self.nodes[x].op for x in (later, earlier)]
+            if kinds[0] != kinds[1]:
                 different.append((later, earlier))
-            elif later != earlier and self._kind(later):
+            elif later != earlier and later in used:
                 if before.setdefault(later, earlier) != earlier:
                     return []
-                pair = self._used(later, unit_of), self._used(earlier, unit_of)
-                waiting += zip(*pair, strict=False)
-        inside_it = {*before, *before.values()}
-        if any(later in before or earlier in inside_it for later, earlier in different):
+                waiting += zip(used[later], used[earlier], strict=False)
+        found = {*before, *before.values()}
+        if any(later in before or earlier in found for later, earlier in different):
             return []
-        found: list[list[Any]] = []
-        for unit in sorted(inside_it, key=self._number):
+        matched: list[list[Any]] = []
+        for unit in sorted(found, key=self._number):
             k, earlier = 0, unit
             while earlier in before:
                 k, earlier = k + 1, before[earlier]
-            found += [[] for _ in range(k + 1 - len(found))]
-            found[k].append(unit)
-        sizes = {len(step) for step in found[:-1]}
-        return found if len(found) > 2 and len(sizes) == 1 else []
-
-    def _kind(self, unit: Any) -> str:
-        return unit.label if isinstance(unit, Part) else self.nodes[unit].op
-
-    def _used(self, unit: Any, unit_of: Mapping[int, Any]) -> list[Any]:
-        mine = inside(unit)
-        return [unit_of.get(o, o) for i in sorted(mine) for o in self.operands[i] if o not in mine]
+            matched += [[] for _ in range(k + 1 - len(matched))]
+            matched[k].append(unit)
+        sizes = {len(step) for step in matched[:-1]}
+        return matched if len(matched) > 2 and len(sizes) == 1 else []
 
     # ---- 3. Leaves
 
@@ -408,10 +405,9 @@ class Hierarchy:
         opened = self.opened(level)
         if level not in LEVELS:
             return self.view(opened, self.named(level) if isinstance(level, str) else None)
-        if not any(part.level == "neuron" for part in self.parts):
-            return replace(folded(self.drawn, []), level=str(level))
         opened |= {p for p in self.parts if p.is_paged and p.level not in _closed_at(level)}
-        return self.view(opened, level=str(level))
+        is_grouped = any(part.level == "neuron" for part in self.parts)
+        return self.view(opened if is_grouped else {*self.parts}, level=str(level))
 
     def opened(self, level: int | str | None = None) -> set[Part]:
         """The open boxes: of the first view, of a level or depth, or around and with a function.
