@@ -68,29 +68,17 @@ class Cards:
 
     def __post_init__(self) -> None:
         nodes = self.drawn.nodes
-        given = {box.short for box in nodes}
-        free = (name for k in count(1) if (name := f"v{k}") not in given)
         self.name_of = {box.number: box.short for box in nodes}
+        free = (name for k in count(1) if (name := f"v{k}") not in {box.short for box in nodes})
         for box in nodes if self.named else ():
             if not box.short and (box.kind != "constant" or box.level == "array"):
                 self.name_of[box.number] = next(free)
         within = {inside: box.number for box in nodes for inside in (box.number, *box.nodes)}
-        place = {value: within.get(i, -1) for i, value in enumerate(self.drawn.values)}
-
-        def boxes(argument: str, wanted: object) -> list[int]:
-            values = values_in(wanted, argument)
-            strange = next((value for value in values if value not in place), None)
-            if strange is not None:
-                raise ValueError(
-                    f"{argument} expects Values of the graph, got {strange!r:.60}: draw a later "
-                    "result, or leave it out"
-                )
-            return [place[value] for value in values]
-
+        self._place = {value: within.get(i, -1) for i, value in enumerate(self.drawn.values)}
         is_told = isinstance(self.highlight, Mapping)
         told = self.highlight if is_told else {}
-        marked = boxes("highlight", [*told] if is_told else self.highlight)
-        self.done = set(boxes("done", self.done))
+        marked = self._boxes("highlight", [*told] if is_told else self.highlight)
+        self.done = {*self._boxes("done", self.done)}
         self._found = {k: {} for k in marked} | dict(zip(marked, told.values(), strict=False))
         self._strongest = largest(box.data for box in nodes if box.level == "neuron")
         # In the middle of a backward pass, a node has received something only if one of its users
@@ -99,7 +87,16 @@ class Cards:
         if self.done:
             self._known.update(o for b in nodes if b.number in self.done for o in b.operands)
         elif self.drawn.has_gradients:
-            self._known.update(self.drawn.box_of)
+            self._known.update(self.name_of)
+
+    def _boxes(self, argument: str, wanted: object) -> list[int]:
+        values = values_in(wanted, argument)
+        if strange := [value for value in values if value not in self._place]:
+            raise ValueError(
+                f"{argument} expects Values of the graph, got {strange[0]!r:.60}: draw a later "
+                "result, or leave it out"
+            )
+        return [self._place[value] for value in values]
 
     def rows(self, box: Box) -> list[tuple[str, str, str]]:
         """The rows of a card: a word, a number as text, and the name of the number's colour."""
@@ -107,17 +104,18 @@ class Cards:
             return [("", self._shown(box), "ink")]
         if not (self.numbers and (box.has_ports or 1 <= len(box.data) <= FEW)):
             return []
-        colour = "gradient" if self.rate == "grad" else "ink"
-        shown = [("data", self._shown(box), "ink"), (self.rate, self._shown(box, "grad"), colour)]
-        rows, found = [], self._found.get(box.number, {})
+        found = self._found.get(box.number, {})
+        rows = [("data", self._shown(box), "ink")]
         is_one = box.level == "op" and box.number < len(self.drawn.values)
         now = self.now.get(self.drawn.values[box.number]) if is_one else None
-        for row in shown[:1] if box.kind == "constant" else shown:
-            rows.append(row)
-            if row[0] == "data" and now is not None:
-                rows.append((said("draw", "card.now"), number(now), "wrong"))
-            if row[0] in found:
-                rows.append((said("report", "found"), number(found[row[0]]), "wrong"))
+        if now is not None:
+            rows.append((said("draw", "card.now"), number(now), "wrong"))
+        told = {what: (said("report", "found"), number(x), "wrong") for what, x in found.items()}
+        rows += [told["data"]] if "data" in told else []
+        if box.kind != "constant":
+            colour = "gradient" if self.rate == "grad" else "ink"
+            rows.append((self.rate, self._shown(box, "grad"), colour))
+            rows += [told["grad"]] if "grad" in told else []
         return rows
 
     def _shown(self, box: Box, what: str = "data") -> str:
