@@ -40,7 +40,7 @@ class Names:
         label_of: the name of each Value: its place in a model, list or array; but if all entries
             are variables, the name of its variable. So after `for x in xs`, x is `xs[2]`. A list in
             which one entry is computed from another gives no names: it is an order.
-        parameters: the Values that a model owns, or that the user declared to be parameters.
+        parameters: the Values that a model owns, or that are declared to be parameters.
         path_of: the path of each parameter in its model, whatever its label.
         arrays: pairs of a name and an array of numbers or Values.
 
@@ -121,10 +121,9 @@ class Names:
     def of_constants(self, order: Sequence[Value], neurons: Iterable[Any]) -> dict[Value, str]:
         """The names of the plain numbers beside operators that come from lists or arrays.
 
-        Another engine may make a leaf of each. Nothing tells where such a number comes from. But
-        the inputs of a neuron are named like a row of equal numbers, and those that stand in the
-        same place in at least three operations, such as the targets of all examples, like a list or
-        a column of equal numbers.
+        Nothing tells where such a number, or the leaf that another engine makes of it, comes from.
+        But the inputs of a neuron are named like a row of equal numbers, and those in one place of
+        three operations or more, such as the targets of all examples, like a list or a column.
 
         >>> ys = [1.0, -1.0, 2.0]
         >>> loss = sum((Value(3.0) - y) ** 2 for y in ys)

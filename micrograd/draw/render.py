@@ -134,9 +134,9 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
     def save(self, filename: File = None, *, dark: bool = False) -> str:
         """Writes a picture if the file ends in .svg, .png, .pdf, ...; DOT text for .gv and .dot.
 
-        Returns the path. The file is written completely or not at all. A name without an ending
-        gets DOT text, too. Any other ending is a ValueError. `dark` draws on a dark background, for
-        a slide; otherwise, an SVG follows the reader's settings, and other pictures are light.
+        Returns the path. A name without an ending gets DOT text, too; any other ending is a
+        ValueError. `dark` draws on a dark background, for a slide; otherwise, an SVG follows the
+        reader's settings, and other pictures are light.
         """
         path = Path(filename or self.filename)
         kind = ending_of(path, [*PICTURES, *AS_TEXT])
