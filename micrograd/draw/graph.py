@@ -70,8 +70,8 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: obj
     for k, module in enumerate(unnamed):
         named.add(module, f"L{k}" if unnamed[1:] else type(module).__name__, is_owned=True)
     plain = named.of_constants(order, neurons_in(order, [*roots], named.path_of))
-    if not named.parameters:
-        named.add_shared(order, plain)
+    if any(plain.values()) and not named.parameters:  # it computes something from data
+        named.add_shared(order)
     place = {value: i for i, value in enumerate(order)}
     nodes = []
     for value, i in place.items():

@@ -150,23 +150,11 @@ class Names:
             found = {**dict(zip(group, names, strict=False)), **found}
         return found
 
-    def add_shared(self, order: Sequence[Value], plain: Mapping[Value, str]) -> None:
-        """Makes parameters of the leaves that several examples use, when nothing says what is one.
-
-        These are beside different entries of lists or columns, such as w in w * xs[0] and w * xs[1]
-        and, with them, the leaves that are used as often, such as a bias.
-        """
-        leaves = {x for v in order for x in v._prev if x.is_leaf and not x.is_constant}
-        listed = {v for v, label in self.label_of.items() if label.endswith("]")}
-        examples = Counter(
-            w
-            for v in order
-            for w, x in (v._prev, v._prev[::-1]) * (len(v._prev) == 2)
-            if w in leaves and (x in plain or (x in listed and w not in listed))
-        )
-        uses, n = Counter(x for v in order for x in v._prev), max(examples.values(), default=0)
-        if n > 1:
-            self.parameters |= {x for x in leaves if uses[x] >= n}
+    def add_shared(self, order: Sequence[Value]) -> None:
+        """Makes parameters of the leaves that every example uses, when nothing says what is one."""
+        uses = Counter(x for v in order for x in v._prev if x.is_leaf and not x.is_constant)
+        most = max(uses.values(), default=0)
+        self.parameters |= {x for x in uses if uses[x] == most > 1}
 
     def _is_unknown(self, x: Value) -> bool:
         is_copied = x.is_leaf and origin(x, "node") is not None
