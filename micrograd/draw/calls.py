@@ -259,16 +259,6 @@ def written(code: types.CodeType, instruction: int) -> tuple[str, ...]:
     return ("", *names) if names else ()  # no name, as in layers[0].forward(x)
 
 
-@cache
-def stored(code: types.CodeType, instruction: int) -> str:
-    """The variable to which the result of an operation is assigned at once, or ''."""
-    from dis import get_instructions  # takes some milliseconds
-
-    after = next((each for each in get_instructions(code) if each.offset > instruction), None)
-    name = after.argval if after and after.opname.startswith("STORE_") else ""
-    return str(name[0] if isinstance(name, tuple) else name or "")  # two instructions in one
-
-
 def owners(nodes: Iterable[object]) -> Iterable[object]:
     """The objects whose methods the outermost calls were, such as a model."""
     made = {noted(node)[0]: node for node in nodes}.values()  # a node of each call

@@ -41,7 +41,7 @@ from itertools import pairwise
 from typing import Any
 
 from micrograd.draw.array_level import with_arrays
-from micrograd.draw.calls import noted, roles, stored, written
+from micrograd.draw.calls import noted, roles, written
 from micrograd.draw.formulas import LOWERED, shape_text, sign
 from micrograd.draw.parts import MOST, WEIGHTS, Part, parts_of
 from micrograd.draw.records import Box, Graph, columns, folded
@@ -468,8 +468,7 @@ class Hierarchy:
     def states(self) -> dict[int, str]:
         """The names of what loops compute from their own last values: h₀, h₁, h₂, ... for h.
 
-        The name of a state is that of the variable in which a watched program stores it, of its
-        last value, or of the leaf with which it began.
+        The name of a state is that of its last value, or of the leaf with which it began.
         """
         found: dict[int, str] = {}
         for part in (self.root, *self.parts):
@@ -485,9 +484,8 @@ class Hierarchy:
                     if now == node
                 ]
                 if begun and len(chain) > 1 and begun[0] not in steps[0]:
-                    _, place, _ = noted(self.drawn.values[node])
                     labels = (self.nodes[i].label for i in (chain[-1], begun[0]))
-                    name = (place and stored(*place)) or next(filter(None, labels), "")
+                    name = next(filter(None, labels), "")
                     named = enumerate([begun[0], *chain] if name else ())
                     found |= {i: name + str(k).translate(LOWERED) for k, i in named}
         return found

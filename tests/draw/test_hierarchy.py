@@ -122,7 +122,8 @@ def test_a_card_tells_plain_arguments_or_else_what_is_inside():
 
 
 def test_what_a_loop_computes_is_called_by_its_variable(shown):
-    with shown(explain(calls(newton))) as page:
+    x = calls(newton)
+    with shown(explain(x)) as page:
         assert page.locator("#formula").inner_text().startswith("x5 =")
 
 
