@@ -33,18 +33,22 @@ def product(local: str, rate: str, share: str, forward: bool = False) -> list[Pi
     return [(local, "local"), times, (rate, colour), EQUALS, (share, bold)]
 
 
-def legend_of(rules: Rules, drawn: Graph, forward: bool, in_letters: bool) -> list[Piece]:
-    """The legend of rules: what their colours mean."""
-    if not rules:
-        return []
+def rules_of(
+    drawn: Graph, edges: str, name_of: Mapping[int, str], forward: bool, complete: bool
+) -> tuple[Rules, list[Piece], bool]:
+    """The rules beside the operands, what their colours mean, and whether dots replace numbers."""
     local, upstream, share = (said("pages", f"word.{x}") for x in ("local", "upstream", "share"))
-    if in_letters:
-        return [(upstream, "gradient"), DOT, (local, "local")]
+    if edges == "symbols":
+        legend = [(upstream, "gradient"), DOT, (local, "local")]
+        return rules_with_symbols(drawn, name_of), legend, False
+    if edges == "plain":
+        return {}, [], False
+    rules, has_dots = rules_with_numbers(drawn, forward, complete)
+    legend = [(said("draw", "legend.alone"), "local")]
     if forward or drawn.has_gradients:
-        return product(
-            local, said("draw", "legend.tangent") if forward else upstream, share, forward
-        )
-    return [(said("draw", "legend.alone"), "local")]
+        rate = said("draw", "legend.tangent") if forward else upstream
+        legend = product(local, rate, share, forward)
+    return rules, legend if rules else [], has_dots
 
 
 def with_tangents(drawn: Graph, tangents: object) -> Graph:

@@ -10,9 +10,9 @@ gradient, and an arrow from each operand. The shape shows what kind of Value it 
                 so that a - b and b - a look different
     result      a bold frame
 
-Colours are those of `tokens.py`: data in ink, gradients in magenta, local derivatives in teal.
-Orange and blue are signs: of weights, which are lines, and of outputs, which are shades; a larger
-number has a wider line or a deeper shade. Yellow means: look here.
+A line into a neuron is wider for a larger weight, and the shade of a neuron deeper for a larger
+output. Colours are those of `tokens.py`.
+
 
     >>> from micrograd.engine import Value
     >>> a, b = Value(2.0), Value(0.5)
@@ -28,13 +28,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from micrograd.core.arithmetic import Number
 from micrograd.draw.calls import computed
 from micrograd.draw.cards import Cards, caption, drawable
-from micrograd.draw.chain_rule import (
-    Piece,
-    Rules,
-    legend_of,
-    rules_with_numbers,
-    rules_with_symbols,
-)
+from micrograd.draw.chain_rule import Rules, rules_of
 from micrograd.draw.foreign import as_ours
 from micrograd.draw.formulas import sign
 from micrograd.draw.graph import readable
@@ -141,8 +135,9 @@ def draw_dot(
     is_plain = numbers and tangents is None and not done and not frame and not blanks
     now = now_of(drawn.values) if is_plain else {}
     cards = Cards(drawn, rate, named, numbers, highlight, done, now, sizes, blanks)
-    rules, legend, state = _rules(cards, edges)
-    captions = [*state, *captions]
+    complete = drawn.has_gradients and tangents is None and not cards.done
+    rules, legend, has_dots = rules_of(drawn, edges, cards.name_of, tangents is not None, complete)
+    captions = [*_state(cards, complete), *[said("draw", "dot.dots")] * has_dots, *captions]
     if cards.done:
         captions.append(said("draw", "dot.done"))
     if any(box.level == "neuron" for box in drawn.nodes):
@@ -180,27 +175,17 @@ def _check(name: str, choice: str, known: Iterable[str]) -> None:
         raise ValueError(f"{name} {choice!r} is not one of {', '.join(known)}")
 
 
-def _rules(cards: Cards, edges: str) -> tuple[Rules, Sequence[Piece], list[str]]:
-    # The rows of the chain rule, their legend, and what to say about the gradients.
-    drawn, forward = cards.drawn, cards.rate == "tangent"
-    # In the middle of a backward pass, the contributions do not add up yet.
-    complete = drawn.has_gradients and not (forward or cards.done)
-    is_told = cards.numbers and not (forward or cards.blanks)
-    state = []
+def _state(cards: Cards, complete: bool) -> Iterator[str]:
+    # What to say about the data and the gradients.
+    drawn = cards.drawn
+    is_told = cards.numbers and cards.rate == "grad" and not cards.blanks
     if is_told and not drawn.has_gradients:  # leaves may have those of another graph
         is_old = any(box.has_gradient for box in drawn.nodes)
-        state = [said("draw", "dot.old" if is_old else "dot.none")]
+        yield said("draw", "dot.old" if is_old else "dot.none")
     if cards.now:
-        state.append(said("draw", "dot.changed.red" if drawn.level == "op" else "dot.changed"))
+        yield said("draw", "dot.changed.red" if drawn.level == "op" else "dot.changed")
     elif is_told and complete and (times := times_added(drawn.values)) > 1:
-        state.append(said("draw", "dot.added", n=times))
-    rules: Rules = {}
-    if edges == "symbols":
-        rules = rules_with_symbols(drawn, cards.name_of)
-    elif edges == "derivatives":
-        rules, has_dots = rules_with_numbers(drawn, forward, complete)
-        state += [said("draw", "dot.dots")] * has_dots
-    return rules, legend_of(rules, drawn, forward, edges == "symbols"), state
+        yield said("draw", "dot.added", n=times)
 
 
 def _add_cards(dot: Digraph, cards: Cards, rules: Rules, side: str, frame: int = -1) -> None:
