@@ -108,8 +108,8 @@ class Names:
 
     def of_numbers(self, thing: Any) -> str:
         """The name of a list or array of plain numbers, or of a row, such as `X[3]`; or ''."""
-        if not is_array(thing) or id(thing) in self._rows:
-            return self._rows.get(id(thing), ("", None))[0]
+        if not is_array(thing) or id(thing) in self._name_of:
+            return self._name_of.get(id(thing), "")
         for name, whole in self.arrays:
             if whole.shape[1:] == thing.shape and whole.strides[1:] == thing.strides:
                 distance = _address(thing) - _address(whole)  # a row of it is a view
@@ -158,45 +158,37 @@ class Names:
 
     def _is_unknown(self, x: Value) -> bool:
         is_copied = x.is_leaf and origin(x, "node") is not None
-        is_number = not getattr(x.data, "shape", ())
-        return is_copied and is_number and not x.label and x not in self.label_of
+        return is_copied and not x.label and x not in self.label_of
 
     def _entries(self, numbers: list[Any]) -> list[str]:
-        # What one types for each of these, if they are a row, a column or a whole list.
+        # What one types for each of these, if they are a whole list, a row or a column.
         n = len(numbers)
-        for name, table in self._tables:
-            rows = [(f"{name}[{i}]", x) for i, x in enumerate(table) if hasattr(x, "__len__")]
-            lines = [(name, "", table), *((start, "", row) for start, row in rows)]
-            if len(rows) == len(table) == n:
-                columns = enumerate(zip(*table, strict=False))
-                lines += [(name, f"[{j}]", column) for j, column in columns]
-            for start, end, line in lines:
-                if len(line) == n and _are(line, numbers):
-                    return [f"{start}[{k}]{end}" for k in range(n)]
+        lines = [(name, "", line) for name, line in self._lines if len(line) == n]
+        tables = [(name, line) for name, _, line in lines if all(map(_has_length, line))]
+        for name, table in tables:
+            columns = enumerate(zip(*table, strict=False))
+            lines += [(name, f"[{j}]", column) for j, column in columns]
+        for start, end, line in lines:
+            if all(isinstance(x, Real) and x == y for x, y in zip(line, numbers, strict=True)):
+                return [f"{start}[{k}]{end}" for k in range(n)]
         return []
 
     @cached_property
-    def _tables(self) -> list[tuple[str, Any]]:
-        # Lists and arrays, those with rows first: x may be a variable beside X.
+    def _lines(self) -> list[tuple[str, Any]]:
+        # Lists and arrays, each with its rows; those with rows first: x may be a variable beside X.
+        arrays = [pair for pair in self.arrays if pair[1].ndim]
         lists = [pair for pair in self._named if isinstance(pair[1], (list, tuple))]
-        arrays = [pair for pair in self.arrays if 0 < pair[1].ndim < 3]
         tables = [pair for pair in (*arrays, *lists) if len(pair[1])]
-        return sorted(tables, key=lambda pair: not hasattr(pair[1][0], "__len__"))
+        tables.sort(key=lambda pair: not _has_length(pair[1][0]))
+        found: list[tuple[str, Any]] = []
+        for name, table in tables:
+            rows = ((f"{name}[{i}]", row) for i, row in enumerate(table) if _has_length(row))
+            found += [(name, table), *rows]
+        return found
 
     @cached_property
-    def _rows(self) -> dict[int, tuple[str, Any]]:
-        # The lists in lists, then lists and arrays themselves, by id, with their names.
-        lists: list[tuple[str, Any]] = [x for x in self._named if isinstance(x[1], (list, tuple))]
-        inside = (
-            (f"{name}[{i}]", row)
-            for name, thing in lists
-            for i, row in enumerate(thing)
-            if isinstance(row, (list, tuple)) or is_array(row)
-        )
-        rows: dict[int, tuple[str, Any]] = {}
-        for name, thing in (*inside, *lists, *self.arrays):
-            rows.setdefault(id(thing), (name, thing))  # the row is kept, so that no id is reused
-        return rows
+    def _name_of(self) -> dict[int, str]:
+        return {id(line): name for name, line in reversed(self._lines)}
 
     def short(self, label: str) -> str:
         """The label of a part of a model, shortened: 'model.layers[0].neurons[1]' to 'L0.n1'.
@@ -277,8 +269,8 @@ def _address(array: Any) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def _are(entries: Iterable[Any], numbers: Sequence[Any]) -> bool:
-    return all(isinstance(x, Real) and x == y for x, y in zip(entries, numbers, strict=True))
+def _has_length(thing: object) -> bool:
+    return hasattr(thing, "__len__")
 
 
 def is_model(thing: object) -> TypeGuard[Callable[[Any], Any]]:
