@@ -29,10 +29,10 @@ def with_arrays(drawn: Graph) -> Graph:
     """The same graph with a single box for each array.
 
     An element of several arrays, such as both W and W.T, belongs to the one whose operation made
-    it, else to the first of them; named arrays come before those that are only remembered. Another
-    one that is an operand, such as W.T in X @ W.T, has a box of its own, without elements, behind
-    that of W. An operation that a single array needs is inside its box. If an element has been
-    replaced, the memory of the array is out of date; the graph is not.
+    it, else to the first of them, a named one if there is one. Another one that is an operand, such
+    as W.T in X @ W.T, has a box of its own, without elements, behind that of W. An operation that a
+    single array needs is inside its box. What an array remembers may be out of date, if an element
+    has been replaced; the graph is not.
 
     >>> from micrograd.draw.graph import graph
     >>> from micrograd.arrays import values

@@ -108,12 +108,9 @@ def _pictures(
     moving = min(10, MOST_MOVING // max(1, len(steps)))
     for node, told in zip(steps, handed_on, strict=True):
         done.append(node)
-        on_the_way = image(now, told)
+        on_the_way, arrows = image(now, told), ways.get(name_of[node], ())
         for i in range(moving):
-            yield (
-                _with_tokens(on_the_way, ways.get(name_of[node], ()), 1 - i / moving, dark),
-                MOVING,
-            )
+            yield _with_tokens(on_the_way, arrows, 1 - i / moving, dark), MOVING
         node._backward()
         now = source()
         marked = changed(now, node._prev, LIGHT["panel"], LIGHT["gradient-soft"])
@@ -152,10 +149,7 @@ def _with_tokens(shown: Picture, ways: Sequence[Picture], share: float, dark: bo
 def _captions(steps: Sequence[Value], shown_as: Mapping[Value, str], columns: int) -> list[str]:
     # What is said at the start, at the seed, in each step and at the end, in as many lines each.
     result = list(shown_as.values())[-1]
-    texts = [
-        said("draw", "film.start"),
-        said("draw", "film.seed", result=result),
-    ]
+    texts = [said("draw", "film.start"), said("draw", "film.seed", result=result)]
     for node in steps:
         parts = []
         for d, x in zip(local_derivatives(node), node._prev, strict=True):

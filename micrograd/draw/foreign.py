@@ -83,10 +83,9 @@ def attribute(node: object, what: str) -> str:
     for name in LOOKED_FOR[what]:
         if hasattr(node, name):
             x = getattr(node, name)
+            fits = hasattr(x, "__len__") and isinstance(x, str) == (what == "op")
             if what in ("data", "grad"):
                 fits = as_number(x) is not NotImplemented
-            else:
-                fits = hasattr(x, "__len__") and isinstance(x, str) == (what == "op")
             if fits or name in KNOWN:
                 return name
     several = {} if what != "operands" else {
@@ -154,8 +153,8 @@ def _replaced(thing: Any, copy_of: Mapping[int, Value]) -> Any:
         if isinstance(key, str) and is_model(entry):  # the paths of its parameters
             inside = found(entry, key, is_node=lambda x: id(x) in copy_of)
             ours |= {path: copy_of[id(x)] for path, x, _ in inside if id(x) in copy_of}
-    for value in Names(ours).label_of.keys() & {*copy_of.values()}:
-        if not isinstance(thing, Variables):
+    if not isinstance(thing, Variables):
+        for value in Names(ours).label_of.keys() & {*copy_of.values()}:
             value.label = ""  # names that the user gives replace labels of the engine
     return ours
 

@@ -9,8 +9,8 @@ is replaced by this member. Leaves are in the innermost box that alone uses them
 `Hierarchy` makes this tree in four walks, each from the outer boxes to the inner ones:
 
 1. `_nested`: each operation goes into the box of its call, and this box into that of the caller.
-2. `_arrange`: in each box, what has one place in the source becomes a stack; then circles of stacks
-   become loops. This comes from outside in, because a stack of calls may turn out to be a loop.
+2. `_arrange`: in each box, what has one place in the source becomes a stack; circles of stacks
+   become loops.
 3. `_sink_leaves`: a number that only one box uses moves into it, with others of the same name.
 4. `_cut`: parameters with the same users become one card; and what is left is divided into parts,
    so that no box has more than 25 members.
@@ -511,7 +511,7 @@ class Hierarchy:
         Args:
             opened: the open boxes; what is inside a closed one does not count.
             only: an open box: only its inside is shown, and what leads there.
-            level: of the cards: at level 'neuron', a neuron shows its output and its weights.
+            level: 'neuron' for neurons that show their outputs and weights.
         """
         shown, closed = [self.root], list[Part]()
         for part in shown:
@@ -599,11 +599,7 @@ def inside(member: Part | int) -> list[int]:
 
 
 def circles(before: Sequence[Iterable[int]]) -> list[list[int]]:
-    """The groups of several nodes that lead to each other in a circle.
-
-    Args:
-        before: for each node, the nodes that lead to it.
-    """
+    """The groups of several nodes that lead to each other in a circle; `before` leads to each."""
     reached, last = [0] * len(before), [-1]  # from each node backwards, as bits
     while reached != last:
         last = [*reached]

@@ -189,9 +189,8 @@ def _neurons_of(module: object) -> list[Weights]:
         rows, bias = enumerate(module.weight.tolist()), module.bias
         return [(row, None if bias is None else bias[i], "linear") for i, row in rows]
     neurons = getattr(module, "neurons", [module])
-    if not isinstance(neurons, list) or any(
-        len(shape_of(getattr(n, "w", 0))) != 1 for n in neurons
-    ):
+    shapes = [shape_of(getattr(n, "w", 0)) for n in neurons] if isinstance(neurons, list) else [()]
+    if any(len(shape) != 1 for shape in shapes):
         return []
     are_ours = type(module) in (Layer, Neuron) and {*map(type, neurons)} == {Neuron}
     return [([*n.w], getattr(n, "b", None), n.activation if are_ours else "") for n in neurons]

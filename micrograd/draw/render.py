@@ -96,11 +96,7 @@ def picture(source: str, format: str, engine: str = "dot") -> bytes:
 
 
 class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no types
-    """A `graphviz.Digraph` that `picture` draws, so it does not need the program `dot`.
-
-    >>> Digraph()
-    <drawing: .show() opens it, .save('drawing.svg') writes it>
-    """
+    """A `graphviz.Digraph` that `picture` draws, so it does not need the program `dot`."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -229,10 +225,8 @@ def described(svg: str) -> str:
     for title in titles[:MOST_DESCRIBED]:
         # what is on the cards of the operands, before their numbers
         givers = [cards.get(x, x).partition(" data ")[0] for x, *_, y in arrows if y == title]
-        card = cards[title]
-        parts.append(
-            said("draw", "said.from", card=card, operands=listed(givers)) if givers else card
-        )
+        told = {"card": cards[title], "operands": listed(givers)}
+        parts.append(said("draw", "said.from", **told) if givers else cards[title])
     if len(cards) > MOST_DESCRIBED:
         parts.append(said("pages", "list.rest", n=len(cards) - MOST_DESCRIBED))
     counts = {"n": len(cards), "arrows": len(arrows), "parts": "; ".join(parts)}
