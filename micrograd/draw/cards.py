@@ -104,18 +104,16 @@ class Cards:
             return [("", self._shown(box), "ink")]
         if not (self.numbers and (box.has_ports or 1 <= len(box.data) <= FEW)):
             return []
-        found = self._found.get(box.number, {})
-        rows = [("data", self._shown(box), "ink")]
+        rows, found = [], self._found.get(box.number, {})
         is_one = box.level == "op" and box.number < len(self.drawn.values)
         now = self.now.get(self.drawn.values[box.number]) if is_one else None
-        if now is not None:
-            rows.append((said("draw", "card.now"), number(now), "wrong"))
-        told = {what: (said("report", "found"), number(x), "wrong") for what, x in found.items()}
-        rows += [told["data"]] if "data" in told else []
-        if box.kind != "constant":
-            colour = "gradient" if self.rate == "grad" else "ink"
-            rows.append((self.rate, self._shown(box, "grad"), colour))
-            rows += [told["grad"]] if "grad" in told else []
+        for word in ("data",) if box.kind == "constant" else ("data", self.rate):
+            colour = "gradient" if word == "grad" else "ink"
+            rows.append((word, self._shown(box, "data" if word == "data" else "grad"), colour))
+            if word == "data" and now is not None:
+                rows.append((said("draw", "card.now"), number(now), "wrong"))
+            if word in found:
+                rows.append((said("report", "found"), number(found[word]), "wrong"))
         return rows
 
     def _shown(self, box: Box, what: str = "data") -> str:

@@ -35,12 +35,8 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: obj
 
     Args:
         *results: Values, or arrays of Values.
-        names: a dict of variables, such as `locals()`, that gives Values their labels. An entry of
-            a list, tuple or array is called `w[0]`, for example, and a parameter of a Module
-            `model.layers[0].neurons[1].b`; if all entries are variables as well, they have the
-            names of these. Names that begin with `_` are ignored, and so are lists in which one
-            entry is computed from another. A `label` set by hand takes precedence, also that of an
-            array.
+        names: a dict of variables, such as `locals()`, see `Names`. A `label` set by hand takes
+            precedence, also that of an array.
         parameters: Values that are parameters although no Module owns them, or lists of these.
 
     Raises:
@@ -86,9 +82,8 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: obj
             kind, short = "parameter", label if value.label else named.short(label)
         else:
             kind = "constant" if value.is_constant or value in plain else "input"
-        operands = tuple([place[operand] for operand in value._prev])
-        data = (value.data, value.grad)
-        nodes.append(Box(i, label, short, kind, "op", str(value._op), operands, *data))
+        made = str(value._op), tuple([place[operand] for operand in value._prev])
+        nodes.append(Box(i, label, short, kind, "op", *made, value.data, value.grad))
     return Graph(tuple(nodes), tuple(place[r] for r in roots), tuple(order), named=named)
 
 

@@ -37,9 +37,10 @@ class Names:
     """The names that a dict of variables gives to Values and arrays.
 
     Attributes:
-        label_of: the name of each Value: its place in a model, list or array; but if all entries
-            are variables, the name of its variable. So after `for x in xs`, x is `xs[2]`. A list in
-            which one entry is computed from another gives no names: it is an order.
+        label_of: the name of each Value: its place in a model, list or array, such as `w[0]` or
+            `model.layers[0].neurons[1].b`; but if all entries are variables, that of its variable.
+            So after `for x in xs`, x is `xs[2]`. A list in which one entry is computed from another
+            gives no names: it is an order.
         parameters: the Values that a model owns, or that are declared to be parameters.
         path_of: the path of each parameter in its model, whatever its label.
         arrays: pairs of a name and an array of numbers or Values.
