@@ -238,7 +238,7 @@ class Hierarchy:
         return loops
 
     def _used(self, unit: Part | int, unit_of: Mapping[int, Any]) -> list[Any]:
-        mine = inside(unit)
+        mine = {*inside(unit)}
         return [unit_of.get(o, o) for i in sorted(mine) for o in self.operands[i] if o not in mine]
 
     def _column(self, unit: Part | int) -> int:
@@ -269,22 +269,22 @@ class Hierarchy:
             kinds = [x.label if isinstance(x, Part) else self.nodes[x].op for x in (later, earlier)]
             if kinds[0] != kinds[1]:
                 different.append((later, earlier))
-            elif later != earlier and later in used:
-                if before.setdefault(later, earlier) != earlier:
+            elif later != earlier and later in used and before.get(later) != earlier:
+                if later in before:
                     return []
+                before[later] = earlier
                 waiting += zip(used[later], used[earlier], strict=False)
-        found = {*before, *before.values()}
+        found, after = {*before, *before.values()}, {x: later for later, x in before.items()}
         if any(later in before or earlier in found for later, earlier in different):
             return []
-        matched: list[list[Any]] = []
-        for unit in sorted(found, key=self._number):
-            k, earlier = 0, unit
-            while earlier in before:
-                k, earlier = k + 1, before[earlier]
-            matched += [[] for _ in range(k + 1 - len(matched))]
-            matched[k].append(unit)
-        sizes = {len(step) for step in matched[:-1]}
-        return matched if len(matched) > 2 and len(sizes) == 1 else []
+        matched = [[unit for unit in sorted(found, key=self._number) if unit not in before]]
+        while some := [after[unit] for unit in matched[-1] if unit in after]:
+            matched.append(sorted(some, key=self._number))
+        sizes = [*map(len, matched)]
+        is_one = (
+            len(found) == sum(sizes) and len({*sizes[:-1]}) == 1
+        )  # nothing leads back to itself
+        return matched if is_one and len(matched) > 2 else []
 
     # ---- 3. Leaves
 

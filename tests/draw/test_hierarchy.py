@@ -262,6 +262,20 @@ def test_what_does_not_repeat_from_its_first_step_is_no_loop():
     assert "8 steps" in draw_dot(y, level=0).source
 
 
+def test_a_long_loop_that_uses_its_state_more_than_once():
+    x, a = Value(0.3), Value(3.7)
+    for _ in range(200):
+        x = a * x * (1 - x)
+    assert "200 steps" in draw_dot(x, level=0).source
+
+
+def test_steps_that_swap_what_they_use_are_no_loop_of_equal_steps():
+    a, b, x = Value(0.1).exp(), Value(0.2).exp(), Value(0.3)
+    for k in range(20):
+        x = ((a if k % 2 else b) * x + (b if k % 2 else a)).tanh()
+    assert "20 steps" not in draw_dot(x, level=0).source
+
+
 def test_states_have_the_name_of_the_last_one(shown):
     a, x = Value(2.0), Value(1.0)
     for _ in range(4):
