@@ -6,20 +6,17 @@ An array of Values remembers the operation and the operands that it was computed
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from micrograd.core.origin import origin
-from micrograd.draw.formulas import TRANSPOSED
 from micrograd.draw.names import is_array
 from micrograd.draw.records import Box, Graph, folded
 from micrograd.engine import Value
 from micrograd.texts import said
 
-LOOSE = 8  # at most this many parameters or inputs outside arrays are drawn one by one
 OPS = {  # NumPy's names for operations, and ours
     **{"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "power": "**", "matmul": "@"},
     **{"negative": "neg", "absolute": "abs", "relu": "ReLU", "add.accumulate": "cumsum"},
@@ -32,10 +29,10 @@ def with_arrays(drawn: Graph) -> Graph:
     """The same graph with a single box for each array.
 
     An element of several arrays, such as both W and W.T, belongs to the one whose operation made
-    it, else to the first of them; named arrays come before those that are only remembered. Another
-    one that is an operand, such as W.T in X @ W.T, has a box of its own, without elements, behind
-    that of W. An operation that a single array needs is inside its box. If an element has been
-    replaced, the memory of the array is out of date; the graph is not.
+    it, else to the first of them, a named one if there is one. Another one that is an operand, such
+    as W.T in X @ W.T, has a box of its own, without elements, behind that of W. An operation that a
+    single array needs is inside its box. What an array remembers may be out of date, if an element
+    has been replaced; the graph is not.
 
     >>> from micrograd.draw.graph import graph
     >>> from micrograd.arrays import values
@@ -88,6 +85,7 @@ def with_arrays(drawn: Graph) -> Graph:
             key = (thing.shape, *elements)
             op, suffix = _taken(thing, whole)
             box = Box(-1, op=op, operands=tuple(below), **shown(thing))
+            box = box._replace(label=box.label or label)
             if (name := names.get(id(whole))) and len(below) == 1 and not box.label:
                 box = box._replace(label=name + suffix, short=named.short(name) + suffix)
         box = extra.setdefault(
@@ -116,17 +114,7 @@ def with_arrays(drawn: Graph) -> Graph:
             box = box._replace(number=first + k, kind=kind, nodes=within, **shown(thing))
             box = box._replace(short=named.short(box.label) if leaf == "parameter" else box.label)
         boxes.append(box)
-    drawn = folded(replace(drawn, nodes=(*drawn.nodes, *extra.values()), level="array"), boxes)
-    # The parameters of a model, for example, are too many to draw one by one.
-    rests: list[Box] = []
-    for kind in ("parameter", "input") if arrays else ():
-        loose = tuple(box.number for box in drawn.nodes if (box.kind, box.level) == (kind, "op"))
-        if len(loose) > LOOSE:
-            title = said("draw", f"box.{kind}", n=len(loose))
-            rests.append(
-                Box(first + n + len(extra) + len(rests), title, title, kind, "call", nodes=loose)
-            )
-    return folded(drawn, rests)
+    return folded(replace(drawn, nodes=(*drawn.nodes, *extra.values()), level="array"), boxes)
 
 
 def grouped(drawn: Graph) -> tuple[list[tuple[Any, list[Value]]], dict[int, list[Value]]]:
@@ -189,25 +177,12 @@ def remembered(values: Iterable[Value], arrays: Iterable[Any]) -> list[Any]:
 
 def _taken(part: Any, whole: Any) -> tuple[str, str]:
     # The operation that takes a part of an array, and what one types after the array's name.
-    import numpy as np
-
-    elements, entries = _elements(part), _elements(whole)
+    elements = _elements(part)
     turned = whole.swapaxes(-1, -2) if whole.ndim > 1 else whole
     if (elements, part.shape) == (_elements(turned), turned.shape):
-        return "T", TRANSPOSED
-    if elements == entries:
+        return "T", "\N{MODIFIER LETTER CAPITAL T}"
+    if elements == _elements(whole):
         return "reshape", f".reshape({', '.join(map(str, part.shape))})"
-    place = {v: i for i, v in enumerate(entries)}
-    if len(place) == whole.size and place.keys() >= {*elements}:
-        indices = np.unravel_index([place[v] for v in elements], whole.shape)
-        ends = [(min(i), max(i) + 1, n) for i, n in zip(indices, whole.shape, strict=True)]
-        if elements == _elements(whole[tuple(slice(a, b) for a, b, _ in ends)]):
-            has_fewer = part.ndim < whole.ndim
-            texts = (
-                f"{a}" if has_fewer and b == a + 1 else f"{a or ''}:{b if b < n else ''}"
-                for a, b, n in ends
-            )
-            return "[ ]", "[" + re.sub("(, :)+$", "", ", ".join(texts)) + "]"
     return _memory(part)[0] or "[ ]", "[…]"
 
 

@@ -26,7 +26,6 @@ import linecache
 import os
 import sys
 import sysconfig
-import threading
 import types
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -69,7 +68,7 @@ class Call:
         number: calls and nodes are numbered in the order in which they were made.
     """
 
-    __slots__ = ("_self", "arguments", "name", "number", "parent", "place")
+    __slots__ = ("_owner", "arguments", "name", "number", "parent", "place")
 
     def __init__(
         self, frame: types.FrameType, place: Place | None, parent: Call | None, order: int
@@ -79,34 +78,31 @@ class Call:
         named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         plain = [x for x in named if type(given.get(x)) in PLAIN]
         self.arguments = ", ".join(f"{x}={number(given[x])}" for x in plain)
-        self._self: Callable[[], object] = lambda: None
+        self._owner: Callable[[], object] = lambda: None
         if named[:1] == ("self",):
             # a strong reference could be a cycle, if a model keeps its last output
             with suppress(KeyError, TypeError):
-                self._self = weakref.ref(given["self"])
+                self._owner = weakref.ref(given["self"])
             if name in GENERIC:
                 name = type(given.get("self")).__name__
         called = [x for x in written(*place) if x not in GENERIC] if place else []
         # hidden calls in between would be what the source at this place calls
-        is_direct = code.co_name in GENERIC or (
-            place and place[0] is getattr(frame.f_back, "f_code", None)
-        )
-        self.name = called[-1] if called[1:] and is_direct else name
+        is_direct = place and place[0] is getattr(frame.f_back, "f_code", None)
+        self.name = called[-1] if called[1:] and (is_direct or code.co_name in GENERIC) else name
 
     @property
     def owner(self) -> object:
         """The object whose method it is; None if there is none, or if it no longer exists."""
-        return self._self()
+        return self._owner()
 
 
 def path_of(node: object) -> list[Call]:
     """The calls in which a node was made, the outermost first."""
-    path = []
-    call = noted(node)[0]
+    call, path = noted(node)[0], list[Call]()
     while call is not None:
-        path.append(call)
+        path.insert(0, call)
         call = call.parent
-    return path[::-1]
+    return path
 
 
 _of_others: dict[int, Any] = {}  # nodes that cannot have attributes, of the last run
@@ -115,8 +111,7 @@ _of_others: dict[int, Any] = {}  # nodes that cannot have attributes, of the las
 def noted(node: object) -> tuple[Call | None, Place | None, int]:
     """The innermost call in which a node was made, the place in it, and its number, or -1."""
     copied = origin(node, "node")
-    if copied is not None:  # a node of another engine may have no truth value
-        return noted(copied)
+    node = node if copied is None else copied  # a node of another engine may have no truth value
     found = origin(node, "call") or _of_others.get(id(node), (None, None))[1]
     return found or (None, None, -1)
 
@@ -125,18 +120,12 @@ def calls(function: Any = None, *arguments: Any, **named: Any) -> Any:
     """The result of `function(*arguments)`, drawn by the functions that were called.
 
     `draw_dot`, `mermaid` and `explain` show a box for each call. For code that is not one function,
-    `with calls():` does the same for everything computed in the block. Threads that are started
-    meanwhile count too. Nodes made elsewhere cost nothing more. The program runs about three times
-    slower, because Python's profiler reports each return. (Coverage and debuggers do not interfere:
-    they trace, or use `sys.monitoring`.)
+    `with calls():` does the same for everything that this thread computes in the block. The program
+    runs about three times slower, because Python's profiler reports each return. (Coverage and
+    debuggers do not interfere: they trace, or use `sys.monitoring`.)
 
     Raises:
-        RuntimeError: a profiler is already set, in this thread or for new ones.
-
-    >>> with calls():
-    ...     y = sum(x * x for x in [Value(1.0), Value(2.0)])
-    >>> y
-    Value(data=5.0, grad=0)
+        RuntimeError: a profiler is already set.
     """
     if function is None:
         return Watch()
@@ -150,11 +139,7 @@ def calls(function: Any = None, *arguments: Any, **named: Any) -> Any:
 
 
 def computed(root: Any) -> Any:
-    """What a function without arguments returns, watched by `calls`; anything else as it is.
-
-    >>> [call.name for call in path_of(computed(lambda: Value(3.0).exp()))]
-    ['<lambda>']
-    """
+    """What a function without arguments returns, watched by `calls`; anything else as it is."""
     if not isinstance(root, (types.FunctionType, types.MethodType, partial)):
         return root
     try:
@@ -169,11 +154,10 @@ class Watch:
     """A block in which each new node is noted with the calls that made it; see `calls`."""
 
     def __enter__(self) -> Watch:
-        if (profiler := sys.getprofile() or threading.getprofile()) is not None:
+        if (profiler := sys.getprofile()) is not None:
             raise RuntimeError(
                 f"calls() needs Python's profiler, but {profiler!r:.60} is already set: stop it "
-                "before (cProfile: disable(); otherwise sys.setprofile(None) and "
-                "threading.setprofile(None))"
+                "before (cProfile: disable(); otherwise sys.setprofile(None))"
             )
         _of_others.clear()
         self._base = sys._getframe(1)
@@ -181,33 +165,25 @@ class Watch:
         self._operands: dict[type, str] = {Value: "_prev"}  # attribute of each class of nodes
         self._kinds: dict[int, Any] = {}  # of code by its id: the hash of code is slow
         self._numbers = count(1)
-        self._is_open = True
-        threading.setprofile(self._returned)
         sys.setprofile(self._returned)
         return self
 
     def __exit__(self, *_: object) -> None:
         sys.setprofile(None)
-        threading.setprofile(None)
-        self._is_open = False
         self._frames.clear()
         del self._base
 
     def _returned(self, frame: types.FrameType, event: str, result: Any) -> None:
         if event != "return":
             return
-        if not self._is_open:  # a thread that outlives the block
-            sys.setprofile(None)
-            return
-        operands = self._operands.get(type(result))
-        if operands is None:
-            operands = "_prev" if isinstance(result, Value) else ""
+        if type(result) not in self._operands:
+            self._operands[type(result)] = "_prev" if isinstance(result, Value) else ""
             with suppress(Exception):  # looking at a property runs it
-                operands = operands or (attribute(result, "operands") * is_foreign(result))
-            self._operands[type(result)] = operands
-        is_new = bool(operands) and noted(result)[2] < 0
-        kept = getattr(result, operands, None) if is_new else None
-        if is_new and (frame.f_code is DETACH or (kept is not None and len(kept))):
+                if is_foreign(result):
+                    self._operands[type(result)] = attribute(result, "operands")
+        operands = self._operands[type(result)]
+        kept = getattr(result, operands, None) if operands and noted(result)[2] < 0 else None
+        if kept is not None and (len(kept) or frame.f_code is DETACH):
             made = (*self._around(frame), next(self._numbers))
             try:
                 note(result, "call", made)
@@ -266,34 +242,21 @@ def written(code: types.CodeType, instruction: int) -> tuple[str, ...]:
     thing: Any = None
     with suppress(SyntaxError, ValueError, TypeError, IndexError):
         line, last, start, end = next(islice(code.co_positions(), instruction // 2, None))
-        lines = [
-            text.encode() for text in linecache.getlines(code.co_filename)[(line or 1) - 1 : last]
-        ]
+        text = linecache.getlines(code.co_filename)[(line or 1) - 1 : last]
+        lines = [each.encode() for each in text]
         lines[-1] = lines[-1][:end]
         lines[0] = lines[0][start:]
         thing = ast.parse(b"(" + b"".join(lines) + b")", mode="eval").body
     if isinstance(thing, ast.BinOp):
         return (sign(OPERATORS.get(type(thing.op), "")),)
-    if not isinstance(thing, ast.Call):
-        return ()
     names: list[str] = []
-    thing = thing.func
+    thing = getattr(thing, "func", None)
     while isinstance(thing, ast.Attribute):
         names.insert(0, thing.attr)
         thing = thing.value
     if isinstance(thing, ast.Name):
         return thing.id, *names
     return ("", *names) if names else ()  # no name, as in layers[0].forward(x)
-
-
-@cache
-def stored(code: types.CodeType, instruction: int) -> str:
-    """The variable to which the result of an operation is assigned at once, or ''."""
-    from dis import get_instructions  # takes some milliseconds
-
-    after = next((each for each in get_instructions(code) if each.offset > instruction), None)
-    name = after.argval if after and after.opname.startswith("STORE_") else ""
-    return str(name[0] if isinstance(name, tuple) else name or "")  # two instructions in one
 
 
 def owners(nodes: Iterable[object]) -> Iterable[object]:

@@ -18,7 +18,7 @@ from itertools import count
 from typing import Any
 
 from micrograd.core.arithmetic import Number
-from micrograd.draw.chain_rule import Piece, matrix, matrix_text
+from micrograd.draw.chain_rule import Piece, matrix_text
 from micrograd.draw.formulas import SIGNS, UNKNOWN, formula, number, shape_text, sign
 from micrograd.draw.names import values_in
 from micrograd.draw.records import Box, Graph
@@ -54,11 +54,6 @@ class Cards:
 
     Raises:
         ValueError: a Value of highlight or done is not in the graph.
-
-    >>> from micrograd.draw.graph import graph
-    >>> drawn = graph(Value(3.0, label="x"))
-    >>> Cards(drawn).rows(drawn.nodes[0])
-    [('data', '3', 'ink'), ('grad', '•', 'gradient')]
     """
 
     drawn: Graph
@@ -73,29 +68,17 @@ class Cards:
 
     def __post_init__(self) -> None:
         nodes = self.drawn.nodes
-        given = {box.short for box in nodes}
-        free = (name for k in count(1) if (name := f"v{k}") not in given)
         self.name_of = {box.number: box.short for box in nodes}
+        free = (name for k in count(1) if (name := f"v{k}") not in {box.short for box in nodes})
         for box in nodes if self.named else ():
             if not box.short and (box.kind != "constant" or box.level == "array"):
                 self.name_of[box.number] = next(free)
         within = {inside: box.number for box in nodes for inside in (box.number, *box.nodes)}
-        place = {value: within.get(i, -1) for i, value in enumerate(self.drawn.values)}
-
-        def boxes(argument: str, wanted: object) -> list[int]:
-            values = values_in(wanted, argument)
-            strange = next((value for value in values if value not in place), None)
-            if strange is not None:
-                raise ValueError(
-                    f"{argument} expects Values of the graph, got {strange!r:.60}: draw a later "
-                    "result, or leave it out"
-                )
-            return [place[value] for value in values]
-
+        self._place = {value: within.get(i, -1) for i, value in enumerate(self.drawn.values)}
         is_told = isinstance(self.highlight, Mapping)
         told = self.highlight if is_told else {}
-        marked = boxes("highlight", [*told] if is_told else self.highlight)
-        self.done = set(boxes("done", self.done))
+        marked = self._boxes("highlight", [*told] if is_told else self.highlight)
+        self.done = {*self._boxes("done", self.done)}
         self._found = {k: {} for k in marked} | dict(zip(marked, told.values(), strict=False))
         self._strongest = largest(box.data for box in nodes if box.level == "neuron")
         # In the middle of a backward pass, a node has received something only if one of its users
@@ -104,7 +87,16 @@ class Cards:
         if self.done:
             self._known.update(o for b in nodes if b.number in self.done for o in b.operands)
         elif self.drawn.has_gradients:
-            self._known.update(self.drawn.box_of)
+            self._known.update(self.name_of)
+
+    def _boxes(self, argument: str, wanted: object) -> list[int]:
+        values = values_in(wanted, argument)
+        if strange := [value for value in values if value not in self._place]:
+            raise ValueError(
+                f"{argument} expects Values of the graph, got {strange[0]!r:.60}: draw a later "
+                "result, or leave it out"
+            )
+        return [self._place[value] for value in values]
 
     def rows(self, box: Box) -> list[tuple[str, str, str]]:
         """The rows of a card: a word, a number as text, and the name of the number's colour."""
@@ -112,17 +104,16 @@ class Cards:
             return [("", self._shown(box), "ink")]
         if not (self.numbers and (box.has_ports or 1 <= len(box.data) <= FEW)):
             return []
-        colour = "gradient" if self.rate == "grad" else "ink"
-        shown = [("data", self._shown(box), "ink"), (self.rate, self._shown(box, "grad"), colour)]
         rows, found = [], self._found.get(box.number, {})
         is_one = box.level == "op" and box.number < len(self.drawn.values)
         now = self.now.get(self.drawn.values[box.number]) if is_one else None
-        for row in shown[:1] if box.kind == "constant" else shown:
-            rows.append(row)
-            if row[0] == "data" and now is not None:
+        for word in ("data",) if box.kind == "constant" else ("data", self.rate):
+            colour = "gradient" if word == "grad" else "ink"
+            rows.append((word, self._shown(box, "data" if word == "data" else "grad"), colour))
+            if word == "data" and now is not None:
                 rows.append((said("draw", "card.now"), number(now), "wrong"))
-            if row[0] in found:
-                rows.append((said("report", "found"), number(found[row[0]]), "wrong"))
+            if word in found:
+                rows.append((said("report", "found"), number(found[word]), "wrong"))
         return rows
 
     def _shown(self, box: Box, what: str = "data") -> str:
@@ -135,7 +126,7 @@ class Cards:
         if box.level != "array":
             return ", ".join(map(number, shown)) if box.level == "call" else number(shown)
         is_small = len(box.data) <= FEW and len(box.shape) <= 2
-        return matrix_text(matrix(shown, box)) if is_small else shape_text(box.shape)
+        return matrix_text(shown, box.shape) if is_small else shape_text(box.shape)
 
     def html(self, box: Box, rules: Sequence[Sequence[Piece]] = (), side: str = "w") -> str:
         """The card of a box with the chain rule of each operand; arrows enter at its `side`."""
@@ -187,8 +178,7 @@ def _with_strip(box: Box, rules: list[str], body: str, across: bool) -> list[lis
     # The rows of a card with a strip: a column at the left, or a row at the top, with the sign
     # between the ports. Each rule is beside its port; with a single one, it is above the body.
     shown = _text(sign(box.op) or "?", INK, size=13 if box.op in SIGNS else 0, bold=True)
-    # A neuron has a port for each input only if there is something to say beside it.
-    n = 1 if box.level == "neuron" and not any(rules) else len(box.operands)
+    n = 1 if box.level == "neuron" else len(box.operands)
     middle, strip = (n + 1) // 2, _tag("TD", shown, BGCOLOR=STRIP, CELLPADDING=3)
     beside = [_tag("TD", text, ALIGN="LEFT", CELLPADDING=5) if text else "" for text in rules]
     if n == 1:
@@ -216,11 +206,7 @@ def _rows(rules: Iterable[Sequence[Piece]], colours: Mapping[str, str]) -> list[
 
 
 def caption(lines: Iterable[str], legend: Sequence[Piece] = ()) -> str:
-    """The text below a drawing, and the legend of the chain rule in its colours.
-
-    >>> caption(["a & b"], [("local", "local")])
-    '<a &amp; b<BR ALIGN="LEFT"/><FONT COLOR="#0b6b60">local</FONT><BR ALIGN="LEFT"/>>'
-    """
+    """The text below a drawing, and the legend of the chain rule in its colours."""
     wrapped = [text for line in lines for text in wrap(line, LONGEST_LINE)]
     texts = [*map(_escaped, wrapped), *_rows([legend] if legend else [], LIGHT)]
     return f"<{''.join(text + END_OF_LINE for text in texts)}>" if texts else ""
@@ -270,11 +256,7 @@ border:1px solid {frame};border-radius:8px;background:{panel};color:{ink};font:1
 
 
 def card(value: Value) -> str:
-    """A Value as HTML, light or dark like the reader's system: formula, data and gradient.
-
-    >>> card(Value(2.0, label="x")).count("</i>")
-    2
-    """
+    """A Value as HTML, light or dark like the reader's system: formula, data and gradient."""
     light, dark = (STYLE.format(sans=SANS, **colours) for colours in (LIGHT, DARK))
     made = formula(value._op, [str(v.label) or number(v.data) for v in value._prev])
     name = " = ".join(filter(None, (value.label, made if value._prev else "")))

@@ -11,23 +11,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from micrograd.core.node import innermost, operations
+from micrograd.core.node import innermost
 from micrograd.derivatives import jvp, local_derivatives
-from micrograd.draw.formulas import TIMES, TRANSPOSED, UNKNOWN, number, partial, shape_text
+from micrograd.draw.formulas import TIMES, UNKNOWN, number, partial
 from micrograd.draw.records import Box, Graph
 from micrograd.draw.stale import add_up, received
 from micrograd.engine import Value
-from micrograd.operations import matrix_product_rule
 from micrograd.texts import said
 
 Piece = tuple[str, str]  # a text, and 'local', 'gradient', 'share', 'ink', 'rate' or 'faint'
 Rules = dict[int, list[list[Piece]]]  # keyed by node: a row for each operand, [] if it has no rule
 # Browsers may drop an ordinary space at the end of a piece.
-FITS = 3  # rows and columns of a matrix that is shown in numbers
 EQUALS: Piece = ("\xa0=\xa0", "faint")
 DOT: Piece = ("\xa0\N{MIDDLE DOT}\xa0", "faint")
-TIMES_EACH: Piece = ("\xa0\N{CIRCLED DOT OPERATOR}\xa0", "faint")
-ADDED: Piece = ("\N{N-ARY SUMMATION}\xa0", "faint")
 
 
 def product(local: str, rate: str, share: str, forward: bool = False) -> list[Piece]:
@@ -37,24 +33,22 @@ def product(local: str, rate: str, share: str, forward: bool = False) -> list[Pi
     return [(local, "local"), times, (rate, colour), EQUALS, (share, bold)]
 
 
-# Signs in the rules of arrays, and the keys of what they say.
-SIGNS = {TIMES_EACH[0].strip(): "legend.each", ADDED[0].strip(): "legend.added",
-         TRANSPOSED: "legend.transposed"}  # fmt: skip
-
-
-def legend_of(rules: Rules, drawn: Graph, forward: bool, in_letters: bool) -> list[Piece]:
-    """The legend of rules: what their colours mean and, for arrays, their signs."""
+def rules_of(
+    drawn: Graph, edges: str, name_of: Mapping[int, str], forward: bool, complete: bool
+) -> tuple[Rules, list[Piece], bool]:
+    """The rules beside the operands, what their colours mean, and whether dots replace numbers."""
     local, upstream, share = (said("pages", f"word.{x}") for x in ("local", "upstream", "share"))
-    if in_letters:
+    if edges == "symbols":
         legend = [(upstream, "gradient"), DOT, (local, "local")]
-    elif forward or drawn.has_gradients:
+        return rules_with_symbols(drawn, name_of), legend, False
+    if edges == "plain":
+        return {}, [], False
+    rules, has_dots = rules_with_numbers(drawn, forward, complete)
+    legend = [(said("draw", "legend.alone"), "local")]
+    if forward or drawn.has_gradients:
         rate = said("draw", "legend.tangent") if forward else upstream
         legend = product(local, rate, share, forward)
-    else:
-        legend = [(said("draw", "legend.alone"), "local")]
-    shown = "".join(text for rows in rules.values() for row in rows for text, _ in row)
-    signs = [said("draw", key, sign=sign) for sign, key in SIGNS.items() if sign in shown]
-    return [*legend, (";\xa0 ".join(["", *signs]), "faint")] if rules else []
+    return rules, legend if rules else [], has_dots
 
 
 def with_tangents(drawn: Graph, tangents: object) -> Graph:
@@ -78,8 +72,7 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
     """The numbers of the chain rule, or only the local derivatives if there are no gradients yet.
 
     The second factor is the gradient of the node (upstream) or, in forward mode, the tangent of the
-    operand. Constants have no rule, nor have boxes of many numbers, but for products of small
-    matrices.
+    operand. Constants have no rule, nor have boxes of many numbers.
 
     After a complete backward pass, the contributions to a number add up to its gradient. If they do
     not, its data have changed or the gradients are those of a larger graph: then there are dots
@@ -94,15 +87,11 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
     ['2 × 1 = 2', '']
     """
     value_of, box_of = drawn.value_of, drawn.box_of
-    local: dict[int, Sequence[Any]] = {}  # of each operand; not for boxes of many numbers
-    for k, value in value_of.items():
-        node = box_of[k]
-        if node.level == "neuron":
-            inside = [drawn.values[i] for i in node.nodes]
-            local[k] = _through(inside, [value_of.get(operand) for operand in node.operands])
-        elif node.op == value._op and not any(box_of[o].shape for o in node.operands):
-            local[k] = _known_derivatives(value)
-
+    local = {  # of each operand; not for boxes of many numbers
+        k: _known_derivatives(value)
+        for k, value in value_of.items()
+        if box_of[k].op == value._op and not any(box_of[o].shape for o in box_of[k].operands)
+    }
     shares = received(drawn.values) if complete else {}
     dotted = {
         x
@@ -117,8 +106,6 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
         along = operand if forward else node
         if box_of[operand].kind == "constant" or along not in value_of:
             return []
-        if d is None:
-            return [(said("draw", "rule.together"), "faint")]
         if d != d:
             return [(said("draw", "rule.none"), "faint")]
         if not (forward or drawn.has_gradients):
@@ -131,99 +118,22 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
         k: [row(*pair, k) for pair in zip(each, box_of[k].operands, strict=True)]
         for k, each in local.items()
     }
-    for node in drawn.nodes:
-        factors = [box_of[operand] for operand in node.operands]
-        if _is_product(node) and drawn.has_gradients and not (forward or dotted):
-            rules[node.number] = [_in_matrices(node, factors, i) for i in (0, 1)]
-        elif node.level == "array" and drawn.has_gradients and not (forward or dotted):
-            entries = [drawn.values[i] for i in node.nodes[: len(node.data)]]
-            rules[node.number] = [_in_entries(node, entries, *pair) for pair in enumerate(factors)]
     return rules, bool(dotted)
 
 
-def _in_entries(node: Box, entries: Sequence[Value], i: int, operand: Box) -> list[Piece]:
-    # The chain rule of an operation on each entry in numbers; what was broadcast is added up.
-    is_small = 0 < len(entries) <= FITS**2 and len(node.shape) <= 2
-    if operand.kind == "constant" or not is_small or any(v._op != node.op for v in entries):
-        return []
-    local = matrix(tuple(_known_derivatives(v)[i] for v in entries), node)
-    upstream = matrix(node.grad, node)
-    shares = (local * upstream).reshape(node.shape)
-    shares = shares.sum(tuple(range(shares.ndim - len(operand.shape))))  # it was repeated
-    longer = (i for i, n in enumerate(operand.shape) if n < shares.shape[i])
-    shares = shares.sum(tuple(longer), keepdims=True)
-    was_broadcast = operand.shape != node.shape
-    times = [(matrix_text(local), "local"), TIMES_EACH, (matrix_text(upstream), "gradient")]
-    share = matrix_text(matrix(tuple(shares.ravel()), operand))
-    return [*[ADDED] * was_broadcast, *times, EQUALS, (share, "share")]
-
-
-def _in_matrices(node: Box, factors: Sequence[Box], i: int) -> list[Piece]:
-    # The chain rule of P = X @ W in numbers.
-    shapes = _shapes(node, *factors)
-    if factors[i].kind == "constant" or max(map(max, shapes)) > FITS or len(shapes[0]) > 2:
-        return []
-    upstream = (matrix(node.grad, node).reshape(shapes[2]), "gradient")
-    x, w = (
-        (matrix(factor.data, factor).reshape(shape), "local")
-        for factor, shape in zip(factors, shapes, strict=False)
-    )
-    rule = matrix_product_rule(upstream, x, w, lambda factor: (factor[0].T, factor[1]))
-    (left, first), (right, second) = rule[i]
-    times = [(matrix_text(left), first), DOT, (matrix_text(right), second)]
-    return [*times, EQUALS, (matrix_text(left @ right), "share")]
-
-
-def _shapes(node: Box, left: Box, right: Box) -> list[tuple[int, ...]]:
-    # The shapes of X, W and P = X @ W, where a vector X is a row and a vector W is a column.
-    x = left.shape if len(left.shape) > 1 else (1, *left.shape)
-    w = right.shape if len(right.shape) > 1 else (*right.shape, 1)
-    return [x, w, (*node.shape[: max(len(x), len(w)) - 2], x[-2], w[-1])]
-
-
-def _is_product(node: Box) -> bool:
-    return node.op == "@" and len(node.operands) == 2
-
-
-def matrix(entries: Any, box: Box) -> Any:
-    """An array of plain numbers with two axes; a vector is a column."""
-    import numpy as np  # a graph of arrays has loaded it
-
-    numbers = entries if isinstance(entries, tuple) else (entries,)
-    rows = box.shape[0] if box.shape else 1
-    return np.array([innermost(x) for x in numbers], dtype=object).reshape(rows, -1)
-
-
-def matrix_text(matrix: Any) -> str:
-    """A small matrix in one line, such as [1 2; 3 4]."""
-    rows = "; ".join(" ".join(map(number, row)) for row in matrix.tolist())
-    return f"[{rows}]".replace(" ", "\xa0")
+def matrix_text(numbers: Sequence[Any], shape: Sequence[int]) -> str:
+    """A small array of at most two axes in one line, such as [1 2; 3 4]; a vector is a column."""
+    rows = shape[0] if shape else 1
+    n = len(numbers) // rows
+    texts = [" ".join(map(number, numbers[i * n : i * n + n])) for i in range(rows)]
+    return f"[{'; '.join(texts)}]".replace(" ", "\xa0")
 
 
 def rules_with_symbols(drawn: Graph, name_of: Mapping[int, str]) -> Rules:
-    r"""The chain rule in letters: upstream gradient · local derivative.
-
-    For arrays, ⊙ multiplies entry by entry, Σ adds up what was broadcast or, beside a ·, the
-    entries of the result, and the two rows of a matrix product P = X @ W are ∂L/∂P · Wᵀ and
-    Xᵀ · ∂L/∂P, with the shapes of the factors.
+    """The chain rule in letters: upstream gradient · local derivative.
 
     Raises:
         ValueError: there are several results, so it would be unclear what ∂L stands for.
-
-    >>> from micrograd.draw.graph import graph
-    >>> y = Value(3.0).tanh()
-    >>> rules = rules_with_symbols(graph(y * 2.0), {0: "x", 1: "y", 3: "L"})
-    >>> " ".join(text.strip() for text, _ in rules[1][0])
-    '∂L/∂y · ∂y/∂x'
-    >>> from micrograd.arrays import values
-    >>> from micrograd.draw.array_level import with_arrays
-    >>> X, W = values([[1.0, 2.0], [0.0, 1.0]]), values([[3.0], [4.0]])
-    >>> drawn = with_arrays(graph((X @ W).sum(), names={"X": X, "W": W}))
-    >>> names = {box.number: name for box, name in zip(drawn.nodes, "XWPL", strict=True)}
-    >>> for row in rules_with_symbols(drawn, names)[15]:
-    ...     print("".join(text for text, _ in row).replace("\xa0", " "))
-    ∂L/∂P · Wᵀ   (2 × 1) (1 × 2)
-    Xᵀ · ∂L/∂P   (2 × 2) (2 × 1)
     """
     results = [name_of[node.number] for node in drawn.nodes if node.kind == "result"]
     if len(results) > 1:
@@ -237,29 +147,10 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[int, str]) -> Rules:
         local = (partial(name_of[node.number], name_of[operand.number]), "local")
         if name_of[node.number] == results[0]:  # its gradient is 1
             return [local]
-        if node.level != "array":
-            return [upstream, DOT, local]
-        if _is_product(node):
-            shapes = _shapes(node, *(drawn.box_of[name] for name in node.operands))
-            x, w = (((name_of[name], "local"), shapes[k]) for k, name in enumerate(node.operands))
-            rule = matrix_product_rule((upstream, shapes[2]), x, w, _transposed)
-            (left, rows), (right, columns) = rule[i]
-            texts = f"\xa0\xa0\xa0{shape_text(rows)}\xa0{shape_text(columns)}"
-            is_shared = shapes[i][:-2] != shapes[2][:-2]  # by several matrices
-            return [*[ADDED] * is_shared, left, DOT, right, (texts, "faint")]
-        if node.op not in operations and not node.op.startswith("**"):
-            return [ADDED, upstream, DOT, local]
-        was_broadcast = operand.shape != node.shape
-        return [*[ADDED] * was_broadcast, upstream, TIMES_EACH, local]
+        return [upstream, DOT, local]
 
     with_rules = [node for node in drawn.nodes if node.has_ports]
     return {node.number: [row(node, i) for i in range(len(node.operands))] for node in with_rules}
-
-
-def _transposed(factor: tuple[Piece, tuple[int, ...]]) -> tuple[Piece, tuple[int, ...]]:
-    (name, colour), shape = factor
-    turned = (name + TRANSPOSED).removesuffix(2 * TRANSPOSED)
-    return (turned, colour), (*shape[:-2], shape[-1], shape[-2])
 
 
 def _known_derivatives(value: Value) -> Sequence[Any]:
@@ -268,12 +159,3 @@ def _known_derivatives(value: Value) -> Sequence[Any]:
         return local_derivatives(value)
     except (ArithmeticError, ValueError):
         return [math.nan] * len(value._prev)
-
-
-def _through(inside: Sequence[Value], operands: Sequence[Value | None]) -> list[Any]:
-    # d output / d operand for each operand of a neuron, by reverse mode; None where it is repeated.
-    adjoint: dict[Value | None, Any] = {inside[-1]: 1}
-    for value in reversed(inside):
-        for d, operand in zip(local_derivatives(value), value._prev, strict=True):
-            adjoint[operand] = adjoint.get(operand, 0) + d * adjoint[value]
-    return [adjoint.pop(operand, None) for operand in operands]

@@ -10,9 +10,9 @@ gradient, and an arrow from each operand. The shape shows what kind of Value it 
                 so that a - b and b - a look different
     result      a bold frame
 
-Colours are those of `tokens.py`: data in ink, gradients in magenta, local derivatives in teal.
-Orange and blue are signs: of weights, which are lines, and of outputs, which are shades; a larger
-number has a wider line or a deeper shade. Yellow means: look here.
+A line into a neuron is wider for a larger weight, and the shade of a neuron deeper for a larger
+output. Colours are those of `tokens.py`.
+
 
     >>> from micrograd.engine import Value
     >>> a, b = Value(2.0), Value(0.5)
@@ -24,24 +24,17 @@ number has a wider line or a deeper shade. Yellow means: look here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from micrograd.core.arithmetic import Number
 from micrograd.draw.calls import computed
 from micrograd.draw.cards import Cards, caption, drawable
-from micrograd.draw.chain_rule import (
-    Piece,
-    Rules,
-    legend_of,
-    rules_with_numbers,
-    rules_with_symbols,
-)
+from micrograd.draw.chain_rule import Rules, rules_of
 from micrograd.draw.foreign import as_ours
 from micrograd.draw.formulas import sign
 from micrograd.draw.graph import readable
-from micrograd.draw.names import is_model, values_in
+from micrograd.draw.names import is_model
 from micrograd.draw.network import draw_network
-from micrograd.draw.records import Box, columns
+from micrograd.draw.records import columns
 from micrograd.draw.render import Digraph
 from micrograd.draw.stale import now_of, times_added
 from micrograd.draw.tokens import EDGE, FONT, GRAPH, LIGHT, largest, line
@@ -96,7 +89,7 @@ def draw_dot(
             arrow enters: local derivative × upstream gradient = contribution; or 'symbols' for the
             same in letters, with arrows that point backward. The contributions of all arrows that
             leave a node add up to its gradient; where they do not, there are dots instead. An arrow
-            into a layer or an array stands for many numbers and shows none.
+            into a neuron, a layer or an array stands for many numbers and shows none.
         level: 'op' for one card per Value; 'neuron' for one per call of a neuron; 'layer'; 'array'
             for one per array of Values; a number for the depth down to which boxes are open; or the
             name of a function or part to open. By default, the first of these that can be read.
@@ -142,8 +135,9 @@ def draw_dot(
     is_plain = numbers and tangents is None and not done and not frame and not blanks
     now = now_of(drawn.values) if is_plain else {}
     cards = Cards(drawn, rate, named, numbers, highlight, done, now, sizes, blanks)
-    rules, legend, state = _rules(cards, edges)
-    captions = [*state, *captions]
+    complete = drawn.has_gradients and tangents is None and not cards.done
+    rules, legend, has_dots = rules_of(drawn, edges, cards.name_of, tangents is not None, complete)
+    captions = [*_state(cards, complete), *[said("draw", "dot.dots")] * has_dots, *captions]
     if cards.done:
         captions.append(said("draw", "dot.done"))
     if any(box.level == "neuron" for box in drawn.nodes):
@@ -152,9 +146,8 @@ def draw_dot(
     text = frame.graph_attr["label"] if frame else caption(captions, legend)
     look = {"rankdir": rankdir, "nodesep": "0.2", "ranksep": "0.5", "label": text}
     if fan := max(len(box.weights) for box in drawn.nodes):
-        # Straight lines between neurons, and room for those that meet at a card. Wide cards, with
-        # rules beside the ports, need more room.
-        room = max(1.0 if rules and rankdir == "TB" else 0.0, 0.5 + 0.07 * min(20, fan))
+        # Straight lines between neurons, and room for those that meet at a card.
+        room = 0.5 + 0.07 * min(20, fan)
         look |= {"ranksep": f"{room:g}", "splines": "polyline"}
     dot = Digraph(
         format=format,
@@ -171,8 +164,7 @@ def draw_dot(
             port = f"p{i}:" if box.has_ports else ""
             weight: dict[str, str] = {}
             if box.weights:
-                port = port if any(rules.get(box.number, ())) else "p0:"
-                weight = {"arrowhead": "none", **line(box.weights[i], heaviest)}
+                port, weight = "p0:", {"arrowhead": "none", **line(box.weights[i], heaviest)}
             ways = weight if operand in constants else weight | backward  # these receive nothing
             dot.edge(f"v{operand}", f"v{box.number}:{port}{side}", **ways)
     return dot
@@ -183,27 +175,17 @@ def _check(name: str, choice: str, known: Iterable[str]) -> None:
         raise ValueError(f"{name} {choice!r} is not one of {', '.join(known)}")
 
 
-def _rules(cards: Cards, edges: str) -> tuple[Rules, Sequence[Piece], list[str]]:
-    # The rows of the chain rule, their legend, and what to say about the gradients.
-    drawn, forward = cards.drawn, cards.rate == "tangent"
-    # In the middle of a backward pass, the contributions do not add up yet.
-    complete = drawn.has_gradients and not (forward or cards.done)
-    is_told = cards.numbers and not (forward or cards.blanks)
-    state = []
+def _state(cards: Cards, complete: bool) -> Iterator[str]:
+    # What to say about the data and the gradients.
+    drawn = cards.drawn
+    is_told = cards.numbers and cards.rate == "grad" and not cards.blanks
     if is_told and not drawn.has_gradients:  # leaves may have those of another graph
         is_old = any(box.has_gradient for box in drawn.nodes)
-        state = [said("draw", "dot.old" if is_old else "dot.none")]
+        yield said("draw", "dot.old" if is_old else "dot.none")
     if cards.now:
-        state.append(said("draw", "dot.changed.red" if drawn.level == "op" else "dot.changed"))
+        yield said("draw", "dot.changed.red" if drawn.level == "op" else "dot.changed")
     elif is_told and complete and (times := times_added(drawn.values)) > 1:
-        state.append(said("draw", "dot.added", n=times))
-    rules: Rules = {}
-    if edges == "symbols":
-        rules = rules_with_symbols(drawn, cards.name_of)
-    elif edges == "derivatives":
-        rules, has_dots = rules_with_numbers(drawn, forward, complete)
-        state += [said("draw", "dot.dots")] * has_dots
-    return rules, legend_of(rules, drawn, forward, edges == "symbols"), state
+        yield said("draw", "dot.added", n=times)
 
 
 def _add_cards(dot: Digraph, cards: Cards, rules: Rules, side: str, frame: int = -1) -> None:
@@ -243,14 +225,12 @@ def mermaid(
     level: str | int | None = None,
     *,
     parameters: object = (),
-    groups: Mapping[str, object] | None = None,
     language: str | None = None,
 ) -> str:
     """The graph that leads to `root` as Mermaid text, which GitHub and many editors can draw.
 
     The arguments are as in `draw_dot`. If the order of operands matters, as in a - b, their arrows
-    are numbered. Mermaid refuses to draw more than 500 arrows. A dict of groups, such as
-    groups={"Inputs": [x1, x2], "Loss": loss}, puts frames with these titles around its Values.
+    are numbered. Mermaid refuses to draw more than 500 arrows.
 
     Raises:
         TypeError: the root is not a Value.
@@ -266,23 +246,8 @@ def mermaid(
         v1 -->|②| v2
     """
     _check("rankdir", rankdir, SIDES)
-    root, names, parameters, groups = as_ours(
-        computed(root), variables(names), parameters, groups or {}
-    )
+    root, names, parameters = as_ours(computed(root), variables(names), parameters)
     drawn, _ = readable(root, names, level, parameters)
-    first = 1 + max(box.number for box in (*drawn.nodes, *drawn.frames))
-    framed = [Box(k, title, title) for k, title in enumerate(groups, first)]
-    frame_of = {
-        value: frame.number
-        for frame, inside in zip(framed, groups.values(), strict=True)
-        for value in values_in(inside, "groups")
-    }
-    within = {i: frame_of[value] for i, value in enumerate(drawn.values) if value in frame_of}
-    nodes = [
-        box._replace(parent=within.get((box.number, *box.nodes)[-1], box.parent))
-        for box in drawn.nodes
-    ]
-    drawn = replace(drawn, nodes=tuple(nodes), frames=(*drawn.frames, *framed))
     arrows = []
     for box in drawn.nodes:
         ordered = box.op in ("-", "/", "**")

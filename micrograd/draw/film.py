@@ -108,12 +108,9 @@ def _pictures(
     moving = min(10, MOST_MOVING // max(1, len(steps)))
     for node, told in zip(steps, handed_on, strict=True):
         done.append(node)
-        on_the_way = image(now, told)
+        on_the_way, arrows = image(now, told), ways.get(name_of[node], ())
         for i in range(moving):
-            yield (
-                _with_tokens(on_the_way, ways.get(name_of[node], ()), 1 - i / moving, dark),
-                MOVING,
-            )
+            yield _with_tokens(on_the_way, arrows, 1 - i / moving, dark), MOVING
         node._backward()
         now = source()
         marked = changed(now, node._prev, LIGHT["panel"], LIGHT["gradient-soft"])
@@ -152,10 +149,7 @@ def _with_tokens(shown: Picture, ways: Sequence[Picture], share: float, dark: bo
 def _captions(steps: Sequence[Value], shown_as: Mapping[Value, str], columns: int) -> list[str]:
     # What is said at the start, at the seed, in each step and at the end, in as many lines each.
     result = list(shown_as.values())[-1]
-    texts = [
-        said("draw", "film.start"),
-        said("draw", "film.seed", result=result),
-    ]
+    texts = [said("draw", "film.start"), said("draw", "film.seed", result=result)]
     for node in steps:
         parts = []
         for d, x in zip(local_derivatives(node), node._prev, strict=True):
@@ -188,26 +182,12 @@ def animated_gif(pictures: Sequence[Picture], milliseconds: Sequence[int]) -> by
 
     All get one palette of 256 colours, so that each picture stores only what has changed. Smaller
     pictures are extended at the right and below.
-
-    >>> white = np.full((2, 2, 3), 255, np.uint8)
-    >>> animated_gif([white, 0 * white], [100, 100])[:6]
-    b'GIF89a'
     """
     height, width = np.max([each.shape[:2] for each in pictures], axis=0)
     rooms = [[(0, height - len(each)), (0, width - len(each[0])), (0, 0)] for each in pictures]
     tall = np.concatenate([np.pad(*each, "edge") for each in zip(pictures, rooms, strict=True)])
     reduced = Image.fromarray(tall).quantize(256, Image.Quantize.MAXCOVERAGE)
-    chosen: Any = np.array(reduced.getpalette(), np.uint8)
-    index, palette = np.array(reduced), np.resize(chosen, (256, 3))
-    # Of the colours that one stands for, the most frequent one comes last, and so areas are exact.
-    ends = np.r_[:height, -height:0]  # rows of the first and the last picture
-    packed = index[ends].astype(int) << 24 | tall[ends] @ [1 << 16, 1 << 8, 1]
-    codes, counts = np.unique(packed, return_counts=True)
-    codes = codes[counts.argsort()]
-    palette[codes >> 24] = np.stack([codes >> 16, codes >> 8, codes], axis=1) & 255
-    frames = [Image.fromarray(each, "P") for each in np.split(index, len(pictures))]
-    for frame in frames:
-        frame.putpalette(palette.tobytes())
+    frames = [reduced.crop((0, y, reduced.width, y + height)) for y in range(0, len(tall), height)]
     content, (first, *others) = io.BytesIO(), frames
     looks: dict[str, Any] = {"duration": list(milliseconds), "loop": 0, "optimize": True}
     first.save(content, "GIF", save_all=True, append_images=others, **looks)

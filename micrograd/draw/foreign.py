@@ -15,9 +15,6 @@ The rest is found out as far as possible:
                         operation of ours that gives the same number and the same derivatives, if
                         there is just one; else it stays, or is '?'. An exponent is found likewise.
 
-A node that holds an array is a card of an array, with its shape, data and gradient; it can only be
-drawn, so its local derivatives stay unknown.
-
 If an operation of the same name gives the same number and the same derivatives here, the copy has
 our rule, so that a page can compute it again. Otherwise it has the numbers of the other engine.
 
@@ -63,11 +60,7 @@ KNOWN = ("data", "grad", "_prev", "_children")  # these count whatever they hold
 
 
 def is_foreign(thing: object) -> bool:
-    """Whether something is a node of another engine: it has data, grad, and a list of operands.
-
-    >>> is_foreign(Value(1.0)), is_foreign(1.0)
-    (False, False)
-    """
+    """Whether something is a node of another engine: it has data, grad, and a list of operands."""
     if isinstance(thing, (Value, type)):
         return False
     has_numbers = all(attribute(thing, what) for what in ("data", "grad"))
@@ -90,10 +83,9 @@ def attribute(node: object, what: str) -> str:
     for name in LOOKED_FOR[what]:
         if hasattr(node, name):
             x = getattr(node, name)
+            fits = hasattr(x, "__len__") and isinstance(x, str) == (what == "op")
             if what in ("data", "grad"):
                 fits = as_number(x) is not NotImplemented
-            else:
-                fits = hasattr(x, "__len__") and isinstance(x, str) == (what == "op")
             if fits or name in KNOWN:
                 return name
     several = {} if what != "operands" else {
@@ -120,11 +112,7 @@ def kept(node: object, what: str) -> Any:
 
 
 def number_of(x: Any) -> Any:
-    """The plain number in a Value of any engine, or a number as it is.
-
-    >>> number_of(Value(2.0)), number_of(3)
-    (2.0, 3)
-    """
+    """The plain number in a Value of any engine, or a number as it is."""
     number = innermost(x)
     is_node = as_number(number) is NotImplemented and attribute(x, "data")
     return kept(x, "data") if is_node else number
@@ -165,8 +153,8 @@ def _replaced(thing: Any, copy_of: Mapping[int, Value]) -> Any:
         if isinstance(key, str) and is_model(entry):  # the paths of its parameters
             inside = found(entry, key, is_node=lambda x: id(x) in copy_of)
             ours |= {path: copy_of[id(x)] for path, x, _ in inside if id(x) in copy_of}
-    for value in Names(ours).label_of.keys() & {*copy_of.values()}:
-        if not isinstance(thing, Variables):
+    if not isinstance(thing, Variables):
+        for value in Names(ours).label_of.keys() & {*copy_of.values()}:
             value.label = ""  # names that the user gives replace labels of the engine
     return ours
 
@@ -195,12 +183,9 @@ def _leaf(node: Any) -> Value:
     if not is_foreign(node) and as_number(node) is not NotImplemented:
         return Value(node)  # a plain number among the operands
     label, data, grad = getattr(node, "label", ""), kept(node, "data"), kept(node, "grad")
-    holds_array = bool(getattr(data, "shape", ()))
-    copy = Value(0.0 if holds_array else data, label=label if isinstance(label, str) else "")
+    copy = Value(data, label=label if isinstance(label, str) else "")
     note(copy, "node", node)  # it knows the calls that made it, and a page shows its text
-    if holds_array:  # the constructor refuses it, because such a copy can only be drawn
-        copy.data, copy.grad = data, 0 * data + (0 if grad is None else grad)
-    elif as_number(grad) is not NotImplemented:
+    if as_number(grad) is not NotImplemented:
         copy.grad = as_number(grad)
     return copy
 
@@ -209,15 +194,14 @@ def _edges(node: Any) -> tuple[list[Any], list[Any] | None]:
     # The operands in order, and the local derivatives if they are known.
     given, slopes = kept(node, "operands"), kept(node, "slopes")
     notes: list[tuple[Any, Number]] = []
-    operands = [] if given is None else list(given)  # an array has no truth value
+    operands = [] if given is None else list(given)
     if slopes is not None and len(slopes) == len(operands):
         return operands, list(slopes)
-    known, data = getattr(node, "_backward", None), kept(node, "data")
-    ones = 0 * data + 1 if getattr(data, "shape", ()) else 1.0
+    known = getattr(node, "_backward", None)
     for run in [known] if known else filter(callable, _attributes(node).values()):
         with suppress(Exception):  # whatever such an engine may raise
             # the ledger cannot be added to a number, so a `_backward` that calls others fails
-            notes = notes or replayed(node, operands, ones, run, lambda v: attribute(v, "grad"))
+            notes = notes or replayed(node, operands, 1.0, run, lambda v: attribute(v, "grad"))
     if not notes:
         return operands, None
     if isinstance(given, (set, frozenset)) and {id(v) for v, _ in notes} == {*map(id, operands)}:
@@ -231,9 +215,6 @@ def _give_rule(copy: Value, node: Any, slopes: list[Any] | None) -> None:
     known = {f.__name__.strip("_"): name for name, f in operations.items()}
     known |= {name.lower(): name for name in operations} | {"pow": "**", "^": "**"}
     name = known.get(op.strip("_").lower(), op)
-    if any(hasattr(v.data, "shape") for v in (copy, *copy._prev)):  # arrays are only drawn
-        copy._op, copy._chain_rule = name or "?", _Slopes(None)
-        return
     fitting = _twins([name], copy, slopes)
     if name in ("", *operations) and not _twins([name], copy, None):  # it says another operation
         ours = [name for name, f in operations.items() if hasattr(type(node), f.__name__)]

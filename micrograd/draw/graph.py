@@ -1,13 +1,6 @@
 """A graph as plain records, from which all drawings are made; and the orders of its nodes.
 
 `graph()` records one `Box` per Value in topological order, with the numbers 0, 1, ...
-
-    >>> a = Value(3.0)
-    >>> square = a * a
-    >>> for node in graph(square, names={"a": a, "square": square}).nodes:
-    ...     print(node.number, node.label, node.kind, node.data, node.op, node.operands)
-    0 a input 3.0  ()
-    1 square result 9.0 * (0, 0)
 """
 
 from __future__ import annotations
@@ -28,7 +21,6 @@ from micrograd.draw.records import Box, Graph, columns
 from micrograd.engine import Value, topological_order
 from micrograd.texts import said
 
-NEEDED = ("data", "grad", "operands")  # of a Value of another engine
 READABLE = 40  # cards: a larger drawing is hard to follow
 LONGEST = 16  # cards that follow one another: about 2,500 pixels
 LARGEST = 2000  # nodes: about 3 MB of SVG, and a layout that takes seconds
@@ -43,21 +35,19 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: obj
 
     Args:
         *results: Values, or arrays of Values.
-        names: a dict of variables, such as `locals()`, that gives Values their labels. An entry of
-            a list, tuple or array is called `w[0]`, for example, and a parameter of a Module
-            `model.layers[0].neurons[1].b`; if all entries are variables as well, they have the
-            names of these. Names that begin with `_` are ignored, and so are lists in which one
-            entry is computed from another. A `label` set by hand takes precedence, also that of an
-            array.
+        names: a dict of variables, such as `locals()`, see `Names`. A `label` set by hand takes
+            precedence, also that of an array.
         parameters: Values that are parameters although no Module owns them, or lists of these.
 
     Raises:
         TypeError: a root is not a Value, or names is not a mapping.
 
-    >>> w = [Value(1.0), Value(2.0)]
-    >>> nodes = graph(w[0] + w[1], names={"w": w}, parameters=w[:1]).nodes
-    >>> [(node.label, node.kind) for node in nodes]
-    [('w[0]', 'parameter'), ('w[1]', 'input'), ('', 'result')]
+    >>> a = Value(3.0)
+    >>> square = a * a
+    >>> for node in graph(square, names={"a": a, "square": square}).nodes:
+    ...     print(node.number, node.label, node.kind, node.data, node.op, node.operands)
+    0 a input 3.0  ()
+    1 square result 9.0 * (0, 0)
     """
     roots = roots_of(results)
     order = topological_order(*roots)
@@ -76,8 +66,8 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: obj
     for k, module in enumerate(unnamed):
         named.add(module, f"L{k}" if unnamed[1:] else type(module).__name__, is_owned=True)
     plain = named.of_constants(order, neurons_in(order, [*roots], named.path_of))
-    if not named.parameters:
-        named.add_shared(order, plain)
+    if any(plain.values()) and not named.parameters:  # it computes something from data
+        named.add_shared(order)
     place = {value: i for i, value in enumerate(order)}
     nodes = []
     for value, i in place.items():
@@ -92,12 +82,8 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: obj
             kind, short = "parameter", label if value.label else named.short(label)
         else:
             kind = "constant" if value.is_constant or value in plain else "input"
-        operands = tuple([place[operand] for operand in value._prev])
-        box = Box(i, label, short, kind, "op", str(value._op), operands, value.data, value.grad)
-        if shape := getattr(value.data, "shape", ()):  # of another engine
-            data, grad = (tuple(x.ravel().tolist()) for x in (value.data, value.grad))
-            box = box._replace(level="array", data=data, grad=grad, shape=shape)
-        nodes.append(box)
+        made = str(value._op), tuple([place[operand] for operand in value._prev])
+        nodes.append(Box(i, label, short, kind, "op", *made, value.data, value.grad))
     return Graph(tuple(nodes), tuple(place[r] for r in roots), tuple(order), named=named)
 
 
@@ -110,17 +96,18 @@ def roots_of(results: Sequence[Any]) -> dict[Value, None]:
     found: dict[Value, None] = {}
     for result in results:
         for root in result.ravel().tolist() if is_array(result) and result.size else [result]:
-            if not isinstance(root, Value):
-                fix = "pass the result of a computation, or one entry of a list of results"
-                if hasattr(type(root), "named_parameters"):
-                    fix = "draw its output, draw_dot(model(x)), or the model: draw_network(model)"
-                elif type(root).__module__ != "builtins":
-                    known = (f"{x} ({', '.join(LOOKED_FOR[x])})" for x in NEEDED)
-                    fix += f". A Value of another engine is known by its {'; '.join(known)}"
-                raise TypeError(
-                    f"a graph starts from a Value, got {type(root).__name__} {root!r:.40}: {fix}"
-                )
-            found[root] = None
+            if isinstance(root, Value):
+                found[root] = None
+                continue
+            fix = "pass the result of a computation, or one entry of a list of results"
+            if hasattr(type(root), "named_parameters"):
+                fix = "draw its output, draw_dot(model(x)), or the model: draw_network(model)"
+            elif type(root).__module__ != "builtins":
+                known = (f"{x} ({', '.join(LOOKED_FOR[x])})" for x in ("data", "grad", "operands"))
+                fix += f". A Value of another engine is known by its {'; '.join(known)}"
+            raise TypeError(
+                f"a graph starts from a Value, got {type(root).__name__} {root!r:.40}: {fix}"
+            )
     return found
 
 
@@ -136,14 +123,11 @@ def readable(
 ) -> tuple[Graph, list[str]]:
     """The graph as detailed as a reader can still follow, and captions that say what was chosen.
 
-    By default, a graph that `calls` watched is drawn by its functions, with at most 25 cards; one
-    of arrays array by array; any other one operation by operation, neuron by neuron, layer by layer
-    or array by array: the first of these with at most 40 cards, 16 in a row. If none has, or if a
-    network was called for several examples, it is drawn by its parts, with at most 25 cards. A
-    level that the caller chooses is used unless the graph is too large to lay out.
-
-    Raises:
-        ValueError: the level is unknown.
+    By default, a graph that `calls` watched is drawn by its functions; any other one operation by
+    operation, neuron by neuron, layer by layer or array by array (of arrays, first array by array):
+    the first of these with at most 40 cards, 16 in a row. If none has, or if a network was called
+    for several examples, it is drawn by its parts, with at most 25 cards. A level that the caller
+    chooses is used unless the graph is too large to lay out.
 
     >>> from micrograd.nn import MLP
     >>> drawn, captions = readable(MLP(2, [16, 1])([1.0, 2.0]), None, None, ())
@@ -156,9 +140,8 @@ def readable(
         whole = with_tangents(whole, tangents)
     tree, n = Hierarchy(whole, by_calls=level not in LEVELS), len(whole.values)
     hint = [said("draw", "graph.each")] * _fits(whole)
-    caption = [said("draw", "graph.parts", n=n), *hint]
-    if tree.is_called:
-        caption = [said("draw", "graph.calls", n=n)]
+    key = "graph.calls" if tree.is_called else "graph.parts"
+    caption = [said("draw", key, n=n), *([] if tree.is_called else hint)]
     if level in LEVELS:
         drawn = tree.at_level(level)
         if _fits(drawn):
@@ -195,8 +178,7 @@ def levels(*roots: Value) -> dict[Value, int]:
     Nodes of the same level do not depend on each other: they could be computed at the same time.
 
     >>> a, b = Value(1.0), Value(2.0)
-    >>> c = a + b
-    >>> list(levels(c * a).values())
+    >>> list(levels((a + b) * a).values())
     [0, 0, 1, 2]
     """
     level: dict[Value, int] = {}
@@ -209,8 +191,7 @@ def topological_orders(*roots: Value) -> Iterator[list[Value]]:
     """All topological orders of the nodes without constants, of which there may be very many.
 
     >>> a, b = Value(1.0), Value(2.0)
-    >>> c = a + b
-    >>> [[v.data for v in order] for order in topological_orders(c)]
+    >>> [[v.data for v in order] for order in topological_orders(a + b)]
     [[1.0, 2.0, 3.0], [2.0, 1.0, 3.0]]
     """
     nodes = [v for v in topological_order(*roots) if not v.is_constant]

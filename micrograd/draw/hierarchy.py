@@ -9,8 +9,8 @@ is replaced by this member. Leaves are in the innermost box that alone uses them
 `Hierarchy` makes this tree in four walks, each from the outer boxes to the inner ones:
 
 1. `_nested`: each operation goes into the box of its call, and this box into that of the caller.
-2. `_arrange`: in each box, what has one place in the source becomes a stack; then circles of stacks
-   become loops. This comes from outside in, because a stack of calls may turn out to be a loop.
+2. `_arrange`: in each box, what has one place in the source becomes a stack; circles of stacks
+   become loops.
 3. `_sink_leaves`: a number that only one box uses moves into it, with others of the same name.
 4. `_cut`: parameters with the same users become one card; and what is left is divided into parts,
    so that no box has more than 25 members.
@@ -41,8 +41,8 @@ from itertools import pairwise
 from typing import Any
 
 from micrograd.draw.array_level import with_arrays
-from micrograd.draw.calls import noted, roles, stored, written
-from micrograd.draw.formulas import LOWERED, TIMES, shape_text, sign
+from micrograd.draw.calls import noted, roles, written
+from micrograd.draw.formulas import LOWERED, shape_text, sign
 from micrograd.draw.parts import MOST, WEIGHTS, Part, parts_of
 from micrograd.draw.records import Box, Graph, columns, folded
 from micrograd.texts import said
@@ -51,10 +51,10 @@ SMALL = 16  # operations of a neuron that are drawn one by one
 ALONE = 4  # leaves without names are drawn one by one if there are at most this many
 PARTS = 10
 CHAIN = 6  # members of a stack that is open at first
-COLUMN = 12  # equal parts of a box; of more, the first half of these and the last two are drawn
 WIDE = 8  # cards in a row that fit into a window
 LEVELS = ("op", "neuron", "layer", "array")  # at one of them, parts of this and those before close
 NUMBER = re.compile(r" \d+$")  # of a member of a stack
+Used = Mapping[Any, Sequence[Any]]  # by the members of a box: what each of them uses, in order
 INDICES = re.compile(r"(\[\w+\])+$")
 
 
@@ -96,6 +96,7 @@ class Hierarchy:
         self._notes: list[Any] = (  # the call, the place and the number of each node
             [noted(value) for value in values] if self.is_called else parts_of(drawn)
         )
+        self._column_of = columns(self.drawn)
         self.root = self._nested()
         self._for_each_box(self._arrange)
         self._sink_leaves()
@@ -127,22 +128,20 @@ class Hierarchy:
     def _nested(self) -> Part:
         part_of: dict[Any, Part] = {None: Part("", "root")}
         for i, (call, *_) in enumerate(self._notes):
-            if not self.operands[i]:
-                continue
-            new = []
-            while call not in part_of:
-                new.append(call)
-                call = call.parent
-            part = part_of[call]
-            for call in reversed(new):
-                inner = call
-                if not isinstance(call, Part):
-                    inner = Part(call.name, "call", [], call.place, call.number, call.arguments)
-                    inner.call = call
-                part.members.append(inner)
-                part = part_of[call] = inner
-            part.members.append(i)
+            if self.operands[i]:
+                self._made(call, part_of).members.append(i)
         return part_of[None]
+
+    def _made(self, call: Any, part_of: dict[Any, Part]) -> Part:
+        # The box of a call, in that of its caller.
+        if call not in part_of:
+            part = call
+            if not isinstance(call, Part):
+                part = Part(call.name, "call", [], call.place, call.number, call.arguments)
+                part.call = call
+            self._made(call.parent, part_of).members.append(part)
+            part_of[call] = part
+        return part_of[call]
 
     def _arrange(self, part: Part) -> None:
         # Members become stacks and loops; a single one is replaced by its members.
@@ -165,8 +164,7 @@ class Hierarchy:
         part.members = sorted([*stacks, *loops], key=self._number)
         if is_box and len(part.members) == 1 and part.parts:
             (only,) = part.parts
-            calls = f"{len(only.members):,} {TIMES} {only.label}"
-            part.about = part.about or (calls if only.kind == "stack" else only.about)
+            part.about = part.about or only.about
             part.members = only.members
 
     def _number(self, member: Part | int) -> int:
@@ -210,19 +208,18 @@ class Hierarchy:
 
     def _loops(self, groups: list[list[Any]]) -> list[Part]:
         # Groups that lead to each other in a circle become a loop, and are empty then.
-        unit_of = {i: each for group in groups for each in group for i in inside(each)}
-        owner = {i: k for k, group in enumerate(groups) for each in group for i in inside(each)}
-        before: list[set[int]] = [set() for _ in groups]
-        for i, k in owner.items():
-            before[k].update(owner[o] for o in self.operands[i] if o in owner)
+        place = {each: k for k, group in enumerate(groups) for each in group}
+        unit_of = {i: each for each in place for i in inside(each)}
+        used = {each: self._used(each, unit_of) for each in place}  # what each uses, in order
+        before = [
+            {place[o] for each in group for o in used[each] if o in place} for group in groups
+        ]
         loops = []
         for circle in circles(before):
             mine = [groups[k] for k in circle]
-            # a finished graph does not tell in which order its nodes were made
-            order = self._number if self.is_called else self._column
-            steps = self._steps(mine, order)
+            steps = self._steps(mine, used)
             if not self.is_called:
-                steps = self._whole(steps, unit_of)
+                steps = self._matched(steps, used)
             if len(steps) > 1:
                 taken = {each for step in steps for each in step}
                 for group in groups:
@@ -231,88 +228,63 @@ class Hierarchy:
                     Part(said("draw", "name.step", n=k), "step", some, number=self._number(some[0]))
                     for k, some in enumerate(steps, 1)
                 ]
-                number, about = parts[0].number, said("draw", "box.step", n=len(parts))
-                loops.append(Part(said("draw", "name.loop"), "loop", parts, None, number, about))
+                loop = said("draw", "name.loop")
+                loops.append(Part(loop, "loop", parts, number=parts[0].number))
                 continue
             for group in mine:  # those of one depth do not lead to each other
-                by_depth = defaultdict(list)
-                for each in group:
-                    by_depth[order(each)].append(each)
-                group[:] = []
-                groups += by_depth.values()
+                columns = dict.fromkeys(map(self._column, group))
+                groups += [[x for x in group if self._column(x) == column] for column in columns]
+                group.clear()
         return loops
 
-    def _column(self, member: Part | int) -> int:
-        return max(self._columns[i] for i in inside(member))
+    def _used(self, unit: Part | int, unit_of: Mapping[int, Any]) -> list[Any]:
+        mine = {*inside(unit)}
+        return [unit_of.get(o, o) for i in sorted(mine) for o in self.operands[i] if o not in mine]
 
-    @cached_property
-    def _columns(self) -> dict[int, int]:
-        return columns(self.drawn)
+    def _column(self, unit: Part | int) -> int:
+        return max(self._column_of[i] for i in inside(unit))
 
-    def _steps(self, groups: list[list[Any]], order: Callable[[Any], int]) -> list[list[Any]]:
+    def _steps(self, groups: list[list[Any]], used: Used) -> list[list[Any]]:
         # A step ends when the place that came first recurs with an operand computed in this step.
         place = {each: k for k, group in enumerate(groups) for each in group}
         steps: list[list[Any]] = [[]]
-        made: set[int] = set()  # in this step, at other places than the first
-        for each in sorted(place, key=order):
+        made: set[Any] = set()  # in this step, at other places than the first
+        for each in sorted(place, key=self._column):
             is_first = place[each] == place[(steps[0] or [each])[0]]
-            if is_first and not made.isdisjoint(o for i in inside(each) for o in self.operands[i]):
+            if is_first and not made.isdisjoint(used[each]):
                 steps, made = [*steps, []], set()
-            made.update(() if is_first else inside(each))
+            made.update(() if is_first else (each,))
             steps[-1].append(each)
         return steps
 
-    def _whole(self, steps: list[list[Any]], unit_of: Mapping[int, Any]) -> list[list[Any]]:
-        # All steps of a loop in a finished graph; [] if they differ. The first ones have another
-        # shape, since they begin with leaves: the next two tell which operations they consist of.
-
-        def operands(unit: Any) -> list[Any]:
-            mine = {*inside(unit)}
-            used = [o for i in sorted(mine) for o in self.operands[i] if o not in mine]
-            return [unit_of.get(o, o) for o in used]
-
-        def kind(unit: Any) -> str:
-            return unit.label if isinstance(unit, Part) else self.nodes[unit].op
-
-        n, earlier = len(steps[0]), dict(enumerate(steps[0]))
-        if len(steps) < 2 or any(len(step) != n for step in steps[:-1]):
-            return []
-        while len(earlier) == n:
-            at, earlier = {unit: k for k, unit in enumerate(steps[0])}, {}
-            waiting: list[Any] = []
-            for one, two in zip(*steps[:2], strict=False):
-                waiting += zip(operands(one), operands(two), strict=False)
-            while waiting:
-                unit, later = waiting.pop()
-                k = at.get(later, n)
-                if k < n and k not in earlier and kind(unit) == kind(later):
-                    earlier[k] = unit
-                    waiting += zip(operands(unit), operands(later), strict=False)
-                elif earlier.get(k, unit) != unit:
+    def _matched(self, steps: list[list[Any]], used: Used) -> list[list[Any]]:
+        # The steps of a loop in a finished graph; [] if they differ. From the outputs of each step
+        # and the one before, pairs of operands that correspond lead back to the first step, which
+        # has another shape because it begins with leaves, and to all that a single step uses.
+        before: dict[Any, Any] = {}
+        different: list[tuple[Any, Any]] = []
+        waiting = [pair for two in pairwise(steps[::-1]) for pair in zip(*two, strict=False)]
+        while waiting:
+            later, earlier = waiting.pop()
+            kinds = [x.label if isinstance(x, Part) else self.nodes[x].op for x in (later, earlier)]
+            if kinds[0] != kinds[1]:
+                different.append((later, earlier))
+            elif later != earlier and later in used and before.get(later) != earlier:
+                if later in before:
                     return []
-            if len(earlier) == n:
-                steps = [[earlier[k] for k in range(n)], *steps]
-        k = n - len(earlier)
-        if earlier and [*range(k, n)] == sorted(earlier) and len(steps[-1]) == k:
-            # each step begins k operations later than was thought
-            first = [*steps[0][:k], *(earlier[i] for i in range(k, n))]
-            steps = [[*one[k:], *two[:k]] for one, two in pairwise([first, *steps])]
-        elif 2 * len(earlier) > n:  # something nearly like a step, but not quite, comes first
+                before[later] = earlier
+                waiting += zip(used[later], used[earlier], strict=False)
+        found, after = {*before, *before.values()}, {x: later for later, x in before.items()}
+        if any(later in before or earlier in found for later, earlier in different):
             return []
-        return self._with_own(steps, unit_of) if len(steps) > 2 else []
-
-    def _with_own(self, steps: list[list[Any]], unit_of: Mapping[int, Any]) -> list[list[Any]]:
-        # What is computed for one step alone is in it, such as w * x of a recurrent network.
-        step_of: dict[Any, Any] = {each: k for k, step in enumerate(steps) for each in step}
-        for unit in sorted({*unit_of.values()}, key=self._number, reverse=True):
-            users = {unit_of.get(user) for i in inside(unit) for user in self.users[i]}
-            mine = {step_of.get(user, -1) for user in users}
-            if unit not in step_of and len(mine) == 1 and -1 not in mine:
-                step_of[unit] = mine.pop()
-        own: list[list[Any]] = [[] for _ in steps]
-        for unit in sorted(step_of, key=self._number):
-            own[step_of[unit]].append(unit)
-        return own
+        matched = [[unit for unit in sorted(found, key=self._number) if unit not in before]]
+        while some := [after[unit] for unit in matched[-1] if unit in after]:
+            matched.append(sorted(some, key=self._number))
+        sizes = [*map(len, matched)]
+        is_one = (
+            len(found) == sum(sizes) and len({*sizes[:-1]}) == 1
+        )  # nothing leads back to itself
+        return matched if is_one and len(matched) > 2 else []
 
     # ---- 3. Leaves
 
@@ -334,13 +306,7 @@ class Hierarchy:
             elif box.kind == "vector" and (is_named or len(leaves) > ALONE):
                 box = around[0]
             cards[box, name if is_named else "", kind] += leaves
-        computed = [i for i, operands in enumerate(self.operands) if operands]
-        first = {*self.operands[min(computed, key=self._number)]} if computed else set()
-        is_seen = any(box is self.root for box, *_ in cards)
-        is_seen = is_seen or any(self.nodes[i].kind == "constant" for i in first)
         for (box, name, _), leaves in cards.items():
-            if not is_seen and not first.isdisjoint(leaves):
-                box = self.root  # a program begins with something
             is_small = box.level and not box.parts
             if len(leaves) <= (ALONE if not name else 1) or (name and is_small):
                 box.members[:0] = leaves
@@ -372,19 +338,11 @@ class Hierarchy:
         others = part.members[len(leaves) :]
         if len(leaves) > ALONE and others:
             leaves = self._together(leaves, others)
-        if part.kind == "vector" and not any(isinstance(m, Part) for m in others):
-            others = self._sums(part.label, others)
         steps = [m for m in others if isinstance(m, Part) and m.kind == "step"]
         if steps:
             names = self._names([m for m in steps[0].members if not self._is_leaf(m)])
             count = said("draw", "box.step", n=len(steps))
             part.about = f"{count} · {', '.join(names)}"
-        alike = {m.label.rstrip("0123456789[]") if isinstance(m, Part) else m for m in others}
-        if part.kind == "call" and len(others) > COLUMN and len(alike) == 1:  # a long layer
-            first, some, last = others[: COLUMN // 2], others[COLUMN // 2 : -2], others[-2:]
-            more = Part(said("draw", "name.more", n=len(some)), "part", some)
-            more.about = f"{some[0].label}\N{EN DASH}{some[-1].label}"
-            others = [*first, more, *last]
         if len(leaves) + len(others) > MOST and not part.is_paged:
             leaves, others = self._divided(leaves, MOST - PARTS), self._divided(others, PARTS)
         part.members = [*leaves, *others]
@@ -417,26 +375,13 @@ class Hierarchy:
     def _is_leaf(self, member: Part | int) -> bool:
         return member.kind == "leaves" if isinstance(member, Part) else not self.operands[member]
 
-    def _sums(self, label: str, ops: list[int]) -> list[Any]:
-        # The operations of a vector, or if it is one of sums, a box for each of these.
-        output_of = {i: i for i in ops}
-        for i in sorted(ops, reverse=True):
-            output_of.update((o, output_of[i]) for o in self.operands[i] if o in output_of)
-        sums: dict[int, list[int]] = defaultdict(list)
-        for i in ops:
-            sums[output_of[i]].append(i)
-        if not 1 < len(sums) < len(ops):
-            return ops
-        return [Part(f"{label} {k}", "vector", some) for k, some in enumerate(sums.values(), 1)]
-
     def _divided(self, members: list[Any], most: int) -> list[Any]:
         # The members if there are few, else a few boxes of equal size.
         if len(members) <= most:
             return members
         cut = []
         is_loop = isinstance(members[0], Part) and members[0].kind == "step"
-        is_square = PARTS * SMALL < len(members) <= SMALL * SMALL
-        n = CHAIN if is_loop else SMALL if is_square else PARTS  # each step follows the last one
+        n = CHAIN if is_loop else PARTS  # each step follows the last one
         ends = [len(members) * k // n for k in range(n + 1)]
         for start, end in pairwise(ends):
             some = members[start:end]
@@ -460,10 +405,9 @@ class Hierarchy:
         opened = self.opened(level)
         if level not in LEVELS:
             return self.view(opened, self.named(level) if isinstance(level, str) else None)
-        if not any(part.level == "neuron" for part in self.parts):
-            return replace(folded(self.drawn, []), level=str(level))
         opened |= {p for p in self.parts if p.is_paged and p.level not in _closed_at(level)}
-        return self.view(opened, level=str(level))
+        is_grouped = any(part.level == "neuron" for part in self.parts)
+        return self.view(opened if is_grouped else {*self.parts}, level=str(level))
 
     def opened(self, level: int | str | None = None) -> set[Part]:
         """The open boxes: of the first view, of a level or depth, or around and with a function.
@@ -524,8 +468,7 @@ class Hierarchy:
     def states(self) -> dict[int, str]:
         """The names of what loops compute from their own last values: h₀, h₁, h₂, ... for h.
 
-        The name of a state is that of the variable in which a watched program stores it, of its
-        last value, or of the leaf with which it began.
+        The name of a state is that of its last value, or of the leaf with which it began.
         """
         found: dict[int, str] = {}
         for part in (self.root, *self.parts):
@@ -534,13 +477,15 @@ class Hierarchy:
                 op = self.nodes[node].op
                 same = [step[p] for step in steps if p < len(step)]
                 chain = [i for i in same if self.nodes[i].op == op]
-                both = zip(*steps[:2], strict=False)
-                pairs = [zip(self.operands[i], self.operands[j], strict=False) for i, j in both]
-                begun = [before for some in pairs for before, now in some if now == node]
+                begun = [
+                    before
+                    for i, j in zip(*steps[:2], strict=False)
+                    for before, now in zip(self.operands[i], self.operands[j], strict=False)
+                    if now == node
+                ]
                 if begun and len(chain) > 1 and begun[0] not in steps[0]:
-                    _, place, _ = noted(self.drawn.values[node])
                     labels = (self.nodes[i].label for i in (chain[-1], begun[0]))
-                    name = (place and stored(*place)) or next(filter(None, labels), "")
+                    name = next(filter(None, labels), "")
                     named = enumerate([begun[0], *chain] if name else ())
                     found |= {i: name + str(k).translate(LOWERED) for k, i in named}
         return found
@@ -549,13 +494,11 @@ class Hierarchy:
     def outputs(self) -> dict[Part, dict[int, None]]:
         """The nodes inside each box that are used outside, or are results."""
         found: dict[Part, dict[int, None]] = {part: {} for part in self.parts}
-        around = {part: [*part.path()][:-1] for part in {self.root, *self.box_of}}
-        uses = [
-            (o, box) for box, some in zip(self.box_of, self.operands, strict=True) for o in some
-        ]
-        for o, user in [*uses, *((result, self.root) for result in self.drawn.results)]:
-            for part in around[self.box_of[o]]:
-                if part in around[user]:
+        used = [(o, i) for i, operands in enumerate(self.operands) for o in operands]
+        for o, user in [*used, *((result, -1) for result in self.drawn.results)]:
+            around = {self.root} if user < 0 else {*self.box_of[user].path()}
+            for part in self.box_of[o].path():
+                if part in around:
                     break
                 found[part][o] = None
         return found
@@ -568,7 +511,7 @@ class Hierarchy:
         Args:
             opened: the open boxes; what is inside a closed one does not count.
             only: an open box: only its inside is shown, and what leads there.
-            level: of the cards: at level 'neuron', a neuron shows its output and its weights.
+            level: 'neuron' for neurons that show their outputs and weights.
         """
         shown, closed = [self.root], list[Part]()
         for part in shown:
@@ -656,14 +599,7 @@ def inside(member: Part | int) -> list[int]:
 
 
 def circles(before: Sequence[Iterable[int]]) -> list[list[int]]:
-    """The groups of several nodes that lead to each other in a circle.
-
-    Args:
-        before: for each node, the nodes that lead to it.
-
-    >>> circles([[], [0, 2], [1], [2]])
-    [[1, 2]]
-    """
+    """The groups of several nodes that lead to each other in a circle; `before` leads to each."""
     reached, last = [0] * len(before), [-1]  # from each node backwards, as bits
     while reached != last:
         last = [*reached]

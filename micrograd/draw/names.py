@@ -37,10 +37,11 @@ class Names:
     """The names that a dict of variables gives to Values and arrays.
 
     Attributes:
-        label_of: the name of each Value: its place in a model, list or array; but if all entries
-            are variables, the name of its variable. So after `for x in xs`, x is `xs[2]`. A list in
-            which one entry is computed from another gives no names: it is an order.
-        parameters: the Values that a model owns, or that the user declared to be parameters.
+        label_of: the name of each Value: its place in a model, list or array, such as `w[0]` or
+            `model.layers[0].neurons[1].b`; but if all entries are variables, that of its variable.
+            So after `for x in xs`, x is `xs[2]`. A list in which one entry is computed from another
+            gives no names: it is an order.
+        parameters: the Values that a model owns, or that are declared to be parameters.
         path_of: the path of each parameter in its model, whatever its label.
         arrays: pairs of a name and an array of numbers or Values.
 
@@ -107,14 +108,9 @@ class Names:
             self.label_of.setdefault(value, label)
 
     def of_numbers(self, thing: Any) -> str:
-        """The name of a list or array of plain numbers, or of a row of one, such as `X[3]`; or ''.
-
-        >>> X = [[1.0, 2.0], [3.0, 4.0]]
-        >>> Names({"X": X, "x": X[1]}).of_numbers(X[1])
-        'X[1]'
-        """
-        if not is_array(thing) or id(thing) in self._rows:
-            return self._rows.get(id(thing), ("", None))[0]
+        """The name of a list or array of plain numbers, or of a row, such as `X[3]`; or ''."""
+        if not is_array(thing) or id(thing) in self._name_of:
+            return self._name_of.get(id(thing), "")
         for name, whole in self.arrays:
             if whole.shape[1:] == thing.shape and whole.strides[1:] == thing.strides:
                 distance = _address(thing) - _address(whole)  # a row of it is a view
@@ -126,10 +122,9 @@ class Names:
     def of_constants(self, order: Sequence[Value], neurons: Iterable[Any]) -> dict[Value, str]:
         """The names of the plain numbers beside operators that come from lists or arrays.
 
-        Another engine may make a leaf of each. Nothing tells where such a number comes from. But
-        the inputs of a neuron are named like a row of equal numbers, and those that stand in the
-        same place in at least three operations, such as the targets of all examples, like a list or
-        a column of equal numbers.
+        Nothing tells where such a number, or the leaf that another engine makes of it, comes from.
+        But the inputs of a neuron are named like a row of equal numbers, and those in one place of
+        three operations or more, such as the targets of all examples, like a list or a column.
 
         >>> ys = [1.0, -1.0, 2.0]
         >>> loss = sum((Value(3.0) - y) ** 2 for y in ys)
@@ -156,65 +151,45 @@ class Names:
             found = {**dict(zip(group, names, strict=False)), **found}
         return found
 
-    def add_shared(self, order: Sequence[Value], plain: Mapping[Value, str]) -> None:
-        """Makes parameters of the leaves that several examples use, when nothing says what is one.
-
-        These are beside different entries of lists or columns, such as w in w * xs[0] and w * xs[1]
-        and, with them, the leaves that are used as often, such as a bias.
-        """
-        leaves = {x for v in order for x in v._prev if x.is_leaf and not x.is_constant}
-        listed = {v for v, label in self.label_of.items() if label.endswith("]")}
-        examples = Counter(
-            w
-            for v in order
-            for w, x in (v._prev, v._prev[::-1]) * (len(v._prev) == 2)
-            if w in leaves and (x in plain or (x in listed and w not in listed))
-        )
-        uses, n = Counter(x for v in order for x in v._prev), max(examples.values(), default=0)
-        if n > 1:
-            self.parameters |= {x for x in leaves if uses[x] >= n}
+    def add_shared(self, order: Sequence[Value]) -> None:
+        """Makes parameters of the leaves that every example uses, when nothing says what is one."""
+        uses = Counter(x for v in order for x in v._prev if x.is_leaf and not x.is_constant)
+        most = max(uses.values(), default=0)
+        self.parameters |= {x for x in uses if uses[x] == most > 1}
 
     def _is_unknown(self, x: Value) -> bool:
         is_copied = x.is_leaf and origin(x, "node") is not None
-        is_number = not getattr(x.data, "shape", ())
-        return is_copied and is_number and not x.label and x not in self.label_of
+        return is_copied and not x.label and x not in self.label_of
 
     def _entries(self, numbers: list[Any]) -> list[str]:
-        # What one types for each of these, if they are a row, a column or a whole list.
+        # What one types for each of these, if they are a whole list, a row or a column.
         n = len(numbers)
-        for name, table in self._tables:
-            rows = [(f"{name}[{i}]", x) for i, x in enumerate(table) if hasattr(x, "__len__")]
-            lines = [(name, "", table), *((start, "", row) for start, row in rows)]
-            if len(rows) == len(table) == n:
-                columns = enumerate(zip(*table, strict=False))
-                lines += [(name, f"[{j}]", column) for j, column in columns]
-            for start, end, line in lines:
-                if len(line) == n and _are(line, numbers):
-                    return [f"{start}[{k}]{end}" for k in range(n)]
+        lines = [(name, "", line) for name, line in self._lines if len(line) == n]
+        tables = [(name, line) for name, _, line in lines if all(map(_has_length, line))]
+        for name, table in tables:
+            columns = enumerate(zip(*table, strict=False))
+            lines += [(name, f"[{j}]", column) for j, column in columns]
+        for start, end, line in lines:
+            if all(isinstance(x, Real) and x == y for x, y in zip(line, numbers, strict=True)):
+                return [f"{start}[{k}]{end}" for k in range(n)]
         return []
 
     @cached_property
-    def _tables(self) -> list[tuple[str, Any]]:
-        # Lists and arrays, those with rows first: x may be a variable beside X.
+    def _lines(self) -> list[tuple[str, Any]]:
+        # Lists and arrays, each with its rows; those with rows first: x may be a variable beside X.
+        arrays = [pair for pair in self.arrays if pair[1].ndim]
         lists = [pair for pair in self._named if isinstance(pair[1], (list, tuple))]
-        arrays = [pair for pair in self.arrays if 0 < pair[1].ndim < 3]
         tables = [pair for pair in (*arrays, *lists) if len(pair[1])]
-        return sorted(tables, key=lambda pair: not hasattr(pair[1][0], "__len__"))
+        tables.sort(key=lambda pair: not _has_length(pair[1][0]))
+        found: list[tuple[str, Any]] = []
+        for name, table in tables:
+            rows = ((f"{name}[{i}]", row) for i, row in enumerate(table) if _has_length(row))
+            found += [(name, table), *rows]
+        return found
 
     @cached_property
-    def _rows(self) -> dict[int, tuple[str, Any]]:
-        # The lists in lists, then lists and arrays themselves, by id, with their names.
-        lists: list[tuple[str, Any]] = [x for x in self._named if isinstance(x[1], (list, tuple))]
-        inside = (
-            (f"{name}[{i}]", row)
-            for name, thing in lists
-            for i, row in enumerate(thing)
-            if isinstance(row, (list, tuple)) or is_array(row)
-        )
-        rows: dict[int, tuple[str, Any]] = {}
-        for name, thing in (*inside, *lists, *self.arrays):
-            rows.setdefault(id(thing), (name, thing))  # the row is kept, so that no id is reused
-        return rows
+    def _name_of(self) -> dict[int, str]:
+        return {id(line): name for name, line in reversed(self._lines)}
 
     def short(self, label: str) -> str:
         """The label of a part of a model, shortened: 'model.layers[0].neurons[1]' to 'L0.n1'.
@@ -243,10 +218,6 @@ def values_in(things: object, argument: str) -> list[Value]:
 
     Raises:
         TypeError: something in it is not a Value. The message begins with `argument`.
-
-    >>> a, b = Value(1.0), Value(2.0)
-    >>> values_in([a, [b]], "highlight") == [a, b]
-    True
     """
     if isinstance(things, (list, tuple, set, frozenset)):
         return [value for thing in things for value in values_in(thing, argument)]
@@ -299,8 +270,8 @@ def _address(array: Any) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def _are(entries: Iterable[Any], numbers: Sequence[Any]) -> bool:
-    return all(isinstance(x, Real) and x == y for x, y in zip(entries, numbers, strict=True))
+def _has_length(thing: object) -> bool:
+    return hasattr(thing, "__len__")
 
 
 def is_model(thing: object) -> TypeGuard[Callable[[Any], Any]]:
@@ -314,9 +285,5 @@ def is_model(thing: object) -> TypeGuard[Callable[[Any], Any]]:
 
 
 def is_array(thing: object) -> bool:
-    """Whether something is a NumPy array, without importing NumPy.
-
-    >>> is_array([Value(1.0)])
-    False
-    """
+    """Whether something is a NumPy array, without importing NumPy."""
     return hasattr(type(thing), "__array_ufunc__") and hasattr(type(thing), "tolist")

@@ -62,8 +62,6 @@ class Box(NamedTuple):
 
 
 def _is_nonzero(grad: Any) -> bool:
-    if hasattr(grad, "shape"):
-        return bool(grad.any())
     return grad is not None and (not isinstance(grad, (int, float)) or grad != 0)
 
 
@@ -95,10 +93,9 @@ class Graph:
 
     @property
     def value_of(self) -> dict[int, Value]:
-        """The Value of each box that has a single one: of a neuron, its output."""
-        single = [box for box in self.nodes if box.level in ("op", "neuron")]
-        last = {box.number: (box.number, *box.nodes)[-1] for box in single}
-        return {number: self.values[i] for number, i in last.items() if i < len(self.values)}
+        """The Value of each box that is drawn for a single one."""
+        single = [box.number for box in self.nodes if box.level == "op"]
+        return {number: self.values[number] for number in single if number < len(self.values)}
 
     @cached_property
     def has_gradients(self) -> bool:

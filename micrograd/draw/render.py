@@ -3,9 +3,6 @@
 Pictures are drawn by a registered renderer if there is one, else by the program `dot` if it is
 installed, else by the copy of Graphviz in pygraphviz. Both run in a process of their own: Ctrl-C
 can stop a long layout, several threads may draw at once, and nothing is printed to the terminal.
-
-    >>> picture("digraph { a -> b }", "svg").startswith(b"<?xml")
-    True
 """
 
 from __future__ import annotations
@@ -99,11 +96,7 @@ def picture(source: str, format: str, engine: str = "dot") -> bytes:
 
 
 class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no types
-    """A `graphviz.Digraph` that `picture` draws, so it does not need the program `dot`.
-
-    >>> Digraph()
-    <drawing: .show() opens it, .save('drawing.svg') writes it>
-    """
+    """A `graphviz.Digraph` that `picture` draws, so it does not need the program `dot`."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -137,9 +130,9 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
     def save(self, filename: File = None, *, dark: bool = False) -> str:
         """Writes a picture if the file ends in .svg, .png, .pdf, ...; DOT text for .gv and .dot.
 
-        Returns the path. The file is written completely or not at all. A name without an ending
-        gets DOT text, too. Any other ending is a ValueError. `dark` draws on a dark background, for
-        a slide; otherwise, an SVG follows the reader's settings, and other pictures are light.
+        Returns the path. A name without an ending gets DOT text, too; any other ending is a
+        ValueError. `dark` draws on a dark background, for a slide; otherwise, an SVG follows the
+        reader's settings, and other pictures are light.
         """
         path = Path(filename or self.filename)
         kind = ending_of(path, [*PICTURES, *AS_TEXT])
@@ -188,10 +181,6 @@ def themed(svg: str) -> str:
     Drawings are in the light colours of `tokens.py`. A style replaces them with the dark ones if
     the reader prefers dark pages. The styles of an SVG inside a page apply to the whole page, so
     each rule begins with a class that only this drawing has. Other text is returned unchanged.
-
-    >>> svg = themed('<svg width="8pt" height="8pt"><path stroke="#1b1f24"/></svg>')
-    >>> [line for line in svg.splitlines() if "#e8eaed" in line]
-    ['.drawing-e200fbe4 [stroke="#1b1f24"]{stroke:#e8eaed}']
     """
     root = ROOT.search(svg)
     if not root:
@@ -236,10 +225,8 @@ def described(svg: str) -> str:
     for title in titles[:MOST_DESCRIBED]:
         # what is on the cards of the operands, before their numbers
         givers = [cards.get(x, x).partition(" data ")[0] for x, *_, y in arrows if y == title]
-        card = cards[title]
-        parts.append(
-            said("draw", "said.from", card=card, operands=listed(givers)) if givers else card
-        )
+        told = {"card": cards[title], "operands": listed(givers)}
+        parts.append(said("draw", "said.from", **told) if givers else cards[title])
     if len(cards) > MOST_DESCRIBED:
         parts.append(said("pages", "list.rest", n=len(cards) - MOST_DESCRIBED))
     counts = {"n": len(cards), "arrows": len(arrows), "parts": "; ".join(parts)}

@@ -97,9 +97,6 @@ def explain(
     loss, names, parameters = as_ours(computed(loss), variables(names), parameters)
     drawn = graph(loss, names=names, parameters=list(parameters))
     n = len(drawn.nodes)
-    if shape := next((node.shape for node in drawn.nodes if node.shape), ()):
-        fix = "use draw_dot, or an engine of numbers"
-        raise TypeError(f"explain expects a number in each Value, got an array of {shape}: {fix}")
     if n > LARGEST:
         fix = "explain the loss of fewer examples"
         raise ValueError(f"expected a graph of at most {LARGEST:,} nodes, got {n:,}: {fix}")

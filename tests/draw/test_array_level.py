@@ -10,9 +10,6 @@ from pictures import arrows, inputs, names, picture
 
 from micrograd import Value, draw_dot, explain, mermaid, topological_order, values
 from micrograd.core.origin import origin
-from micrograd.draw.array_level import with_arrays
-from micrograd.draw.formulas import number
-from micrograd.draw.graph import graph
 from micrograd.losses import cross_entropy
 from micrograd.nn import Linear
 
@@ -99,7 +96,7 @@ def test_a_view_has_a_box_behind_that_of_its_array():
     given = {"level": "array", "names": {"A": A}}
     cards, _ = picture((A.T @ A[:, 0]).sum(), **given)
     assert [*cards.values()][1][:2] == ["T Aᵀ", "data [1 3; 2 4]"]
-    turned, column = "T Aᵀ", "[ ] A[:, 0]"
+    turned, column = "T Aᵀ", "[ ] A[…]"
     assert arrows((A.T @ A[:, 0]).sum(), **given) == [
         ("A", turned), ("A", column), (turned, "@"), (column, "@"), ("@", "sum"),
     ]  # fmt: skip
@@ -112,37 +109,22 @@ def test_a_view_has_a_box_behind_that_of_its_array():
     assert "concatenate" in names(np.concatenate([A * 2.0, A[:1] * 5.0]) * 3.0, **given)
 
 
-PRODUCTS = [  # of a 3 x 3 matrix A and a 2 x 3 matrix B
-    (lambda A, B: A @ B.T, "Bᵀ", "∂L/∂P · B   (3 × 2) (2 × 3)", "Aᵀ · ∂L/∂P   (3 × 3) (3 × 2)"),
-    (lambda A, B: B.reshape(3, 2) @ A[1:], "B.reshape(3, 2)", "∂L/∂P · A[1:]ᵀ   (3 × 3) (3 × 2)",
-     "B.reshape(3, 2)ᵀ · ∂L/∂P   (2 × 3) (3 × 3)"),
-    (lambda A, B: B[0] @ A, "B[0]", "∂L/∂P · Aᵀ   (1 × 3) (3 × 3)",
-     "B[0]ᵀ · ∂L/∂P   (3 × 1) (1 × 3)"),
-    (lambda A, B: np.concatenate([A[:1], B]) @ np.ones(3), "concatenate",
-     "∂L/∂P · v2ᵀ   (3 × 1) (1 × 3)"),
-    (lambda A, B: [[1.0, 2.0]] @ B, "B", "v1ᵀ · ∂L/∂P   (2 × 1) (1 × 3)"),
-    (lambda A, B: A.reshape(3, 1, 3) @ B.T, "Bᵀ", "∂L/∂P · B   (3 × 1 × 2) (2 × 3)",
-     "∑ A.reshape(3, 1, 3)ᵀ · ∂L/∂P   (3 × 3 × 1) (3 × 1 × 2)"),
-]  # fmt: skip
-
-
 @pytest.mark.parametrize(
-    ("product", "title", "rules"), [(f, t, rules) for f, t, *rules in PRODUCTS]
+    ("product", "factors"),
+    [
+        (lambda A, B: A @ B.T, ["A", "Bᵀ"]),
+        (lambda A, B: B.reshape(3, 2) @ A[1:], ["B.reshape(3, 2)", "A[…]"]),
+        (lambda A, B: B[0] @ A, ["B[0]", "A"]),
+    ],
 )
-def test_a_product_shows_its_factors_as_they_were_multiplied(product, title, rules):
+def test_a_product_shows_its_factors_as_they_were_multiplied(product, factors):
     given = {"A": values(np.arange(9.0).reshape(3, 3) - 4), "B": values([[1.0, 2, -1], [3, 0, 1]])}
     P = given["P"] = product(*given.values())
     L = given["L"] = (P * P).sum()
-    L.backward()
-    assert title in cells(draw_dot(L, names=given, level="array"))
     symbols = cells(draw_dot(L, names=given, level="array", edges="symbols"))
-    assert [text for text in symbols if re.search(r" · .*\) \(", text)] == rules
-    numbers = cells(draw_dot(L, names=given, level="array", edges="derivatives"))
-    rows = [text for text in numbers if "] · [" in text]
-    shares = [text.split("= [")[1].strip("]").replace(";", "") for text in rows]
-    nodes = with_arrays(graph(L, names=given)).nodes
-    assert {*shares} <= {" ".join(map(number, node.grad)) for node in nodes if node.shape}
-    assert len(shares) == (len(rules) if P.ndim < 3 else 0)  # stacks of matrices have no room
+    assert {*factors} < {*symbols}
+    rules = [text.replace("∂(", "∂").replace("))", ")") for text in symbols if "∂L/∂P · " in text]
+    assert rules == [f"∂L/∂P · ∂P/∂{factor}" for factor in factors]
 
 
 def test_an_element_that_was_replaced_is_not_hidden():
@@ -240,14 +222,3 @@ def test_cross_entropy_and_softmax_are_single_boxes():
 def opened_boxes(page):
     """The labels of the boxes of a page."""
     return re.findall(r'"label": ?"([^"]*)", ?"kind": ?"vector"', page.html)
-
-
-def test_the_chain_rule_of_entries_adds_up_to_the_gradients():
-    a, b = values([1.0, 2.0]), values([[3.0, 4.0], [5.0, 6.0]])
-    loss = (a * b + 1.0).sum()
-    loss.backward()
-    text = " ".join(cells(draw_dot(loss, edges="derivatives", level="array")))
-    assert "Σ [3 4; 5 6] ⊙ [1 1; 1 1] = [8; 10]" in text.replace("∑", "Σ")
-    assert "[1 2; 1 2] ⊙ [1 1; 1 1] = [1 2; 1 2]" in text
-    assert "⊙ multiplies entry by entry" in text
-    assert "transposed" not in text

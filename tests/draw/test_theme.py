@@ -33,7 +33,7 @@ def drawing(name):
     return draw_dot(loss, names=names, level=level, edges=edges)
 
 
-KINDS = ["op plain", "op derivatives", "neuron derivatives", "neuron plain", "layer plain"]
+KINDS = ["op plain", "op derivatives", "neuron plain", "layer plain"]
 KINDS += ["op symbols", "states", "network"]
 
 
@@ -115,7 +115,7 @@ IMAGE = """() => {
 }"""
 
 
-@pytest.mark.parametrize("kind", ["op plain", "neuron derivatives", "layer plain", "network"])
+@pytest.mark.parametrize("kind", ["op plain", "neuron plain", "layer plain", "network"])
 def test_a_drawing_fits_into_the_cell_of_a_notebook(opened, tmp_path, kind):
     dot = drawing(kind)
     svg = dot.pipe(encoding="utf-8")
