@@ -224,12 +224,8 @@ def main():
     print_table("Gradients", rows, "by hand")
     draw_dot(loss, edges="derivatives").save(folder / "orders.svg")  # along the last order
     a, b, *middle, g, _ = variables(loss)
-    frames = {"Inputs": [a, b], "Middle nodes": middle, "Pre-loss nodes": [g], "Loss": [loss]}
-    text, place = mermaid(loss, level="op"), {v: i for i, v in enumerate(topological_order(loss))}
-    for k, (title, inside) in enumerate(frames.items()):  # Mermaid's frames name their cards
-        cards = [f"v{place[node]}" for node in inside]
-        text += "\n    ".join([f'    subgraph frame{k}["{title}"]', *cards, "end"]) + "\n"
-    Path(folder, "orders.mmd").write_text(text, encoding="utf-8")
+    frames = {"Inputs": [a, b], "Middle nodes": middle, "Pre-loss nodes": g, "Loss": loss}
+    Path(folder, "orders.mmd").write_text(mermaid(loss, groups=frames), encoding="utf-8")
 
     targets = np.geomspace(1000, options.largest, 5).round().astype(int).tolist()
     sizes, *measured = zip(*map(measure, tqdm(targets, unit="graph")), strict=True)

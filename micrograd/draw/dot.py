@@ -24,6 +24,7 @@ output. Colours are those of `tokens.py`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from micrograd.core.arithmetic import Number
 from micrograd.draw.calls import computed
@@ -32,9 +33,9 @@ from micrograd.draw.chain_rule import Rules, rules_of
 from micrograd.draw.foreign import as_ours
 from micrograd.draw.formulas import sign
 from micrograd.draw.graph import readable
-from micrograd.draw.names import is_model
+from micrograd.draw.names import is_model, values_in
 from micrograd.draw.network import draw_network
-from micrograd.draw.records import columns
+from micrograd.draw.records import Box, columns
 from micrograd.draw.render import Digraph
 from micrograd.draw.stale import now_of, times_added
 from micrograd.draw.tokens import EDGE, FONT, GRAPH, LIGHT, largest, line
@@ -225,12 +226,14 @@ def mermaid(
     level: str | int | None = None,
     *,
     parameters: object = (),
+    groups: Mapping[str, object] | None = None,
     language: str | None = None,
 ) -> str:
     """The graph that leads to `root` as Mermaid text, which GitHub and many editors can draw.
 
     The arguments are as in `draw_dot`. If the order of operands matters, as in a - b, their arrows
-    are numbered. Mermaid refuses to draw more than 500 arrows.
+    are numbered. Mermaid refuses to draw more than 500 arrows. A dict of groups, such as
+    groups={"Inputs": [x1, x2], "Loss": loss}, puts frames with these titles around its Values.
 
     Raises:
         TypeError: the root is not a Value.
@@ -246,8 +249,23 @@ def mermaid(
         v1 -->|②| v2
     """
     _check("rankdir", rankdir, SIDES)
-    root, names, parameters = as_ours(computed(root), variables(names), parameters)
+    root, names, parameters, groups = as_ours(
+        computed(root), variables(names), parameters, groups or {}
+    )
     drawn, _ = readable(root, names, level, parameters)
+    first = 1 + max(box.number for box in (*drawn.nodes, *drawn.frames))
+    framed = [Box(k, title, title) for k, title in enumerate(groups, first)]
+    frame_of = {
+        value: frame.number
+        for frame, inside in zip(framed, groups.values(), strict=True)
+        for value in values_in(inside, "groups")
+    }
+    within = {i: frame_of[value] for i, value in enumerate(drawn.values) if value in frame_of}
+    nodes = [
+        box._replace(parent=within.get((box.number, *box.nodes)[-1], box.parent))
+        for box in drawn.nodes
+    ]
+    drawn = replace(drawn, nodes=tuple(nodes), frames=(*drawn.frames, *framed))
     arrows = []
     for box in drawn.nodes:
         ordered = box.op in ("-", "/", "**")

@@ -368,6 +368,18 @@ def test_clear_errors_of_draw_network():
         draw_network(Linear(2, 2), [1.0, 2.0, 3.0])
 
 
+def test_mermaid_puts_named_groups_into_frames():
+    x, w = Value(1.0), Value(2.0)
+    h = x * w
+    text = micrograd.mermaid(h - 1.0, groups={"Inputs": [x, w], "Middle": h})
+    frames = [line.split('"')[1] for line in text.splitlines() if "subgraph" in line]
+    assert frames == ["Inputs", "Middle"]
+    inputs = text.partition("Inputs")[2].partition("end")[0]
+    assert "x<br>" in inputs
+    assert "w<br>" in inputs
+    assert "-->|②|" in text
+
+
 def test_a_picture_tells_numbers_that_do_not_belong_together():
     x, w = Value(2.0), Value(3.0)
     y = x * x + w
