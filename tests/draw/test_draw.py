@@ -351,8 +351,28 @@ def test_stages_of_a_forward_pass_have_one_size_and_no_later_outputs():
     sizes = {re.search(r'viewBox="(.*?)"', stage._repr_image_svg_xml())[1] for stage in stages}
     assert len(sizes) == 1
     for wrong in ({"x": x, "done": 3}, {"done": 0}):
-        with pytest.raises(ValueError, match="done expects x and 0 to 2 layers, got"):
+        with pytest.raises(ValueError, match=r"done expects x and 0 to 2 layers, .*, got"):
             draw_network(model, **wrong)
+
+
+def test_names_and_numbers_in_the_classic_picture():
+    model, x = MLP(2, [3, 1]), [0.5, -0.25]
+    weights = [w for layer in model.layers for neuron in layer.neurons for w in neuron.w]
+    shown = texts(draw_network(model, numbers=True, names="xhy"))
+    assert {f"{w.data:.2g}".replace("-", MINUS) for w in weights} <= {*shown}
+    assert shown.count("b = 0") == 4
+    assert {"x₁", "x₂", "h₁", "h₂", "h₃", "y₁"} <= {*shown}
+    generic = texts(draw_network(MLP(3, [4, 2]), names=["x_M", "h_J", "y_K"]))
+    assert {"M inputs", "J ReLU", "K linear", "x₁", "x₂", "h₃"} <= {*generic} - {"x₃"}
+    assert generic.count("⋮") == 3
+    named = draw_network(model, x, names=[["age", "size"], "h", ["price"]], done=["h2"])
+    assert {"age", "0.5", "size", "h₂", "price"} <= {*texts(named)}
+    assert re.findall(r"c(\d_\d) .*penwidth=3", named.source) == ["1_1"]
+    for wrong in ({"names": "xh"}, {"names": ["x", ["a"], "y"]}, {"names": ["x_M"]},
+                  {"done": ["h2"]}, {"done": ["h2", "y1"], "names": "xhy"},
+                  {"done": ["h2", "h9"], "names": "xhy"}):  # fmt: skip
+        with pytest.raises(ValueError, match=r"^(names|done) expects"):
+            draw_network(model, x, **wrong)
 
 
 def test_clear_errors_of_draw_network():

@@ -174,7 +174,7 @@ def test_what_is_drawn_plotted_and_told_in_another_language(loud, monkeypatch):
     drawings = [
         draw_dot(y, language="xx"),
         draw_dot(sum(model([k, 1.0]) for k in (1.0, 2.0)), language="xx"),
-        draw_network(model, [1.0, 2.0], language="xx"),
+        draw_network(model, [1.0, 2.0], numbers=True, language="xx"),
     ]
     y.backward()
     drawings += [draw_dot(y, edges="derivatives", language="xx"), draw_dot(y, level="array")]
