@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, TypeVar
 
 from micrograd.core import arithmetic
 from micrograd.core.arithmetic import Number
@@ -30,6 +30,7 @@ from micrograd.engine import Value
 
 __all__ = ["scan", "take"]
 
+T = TypeVar("T")
 
 # ---- 1. Functions of one number or two
 

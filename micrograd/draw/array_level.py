@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from micrograd.core.origin import origin
+from micrograd.draw.formulas import TRANSPOSED
 from micrograd.draw.names import is_array
 from micrograd.draw.records import Box, Graph, folded
 from micrograd.engine import Value
@@ -180,7 +181,7 @@ def _taken(part: Any, whole: Any) -> tuple[str, str]:
     elements = _elements(part)
     turned = whole.swapaxes(-1, -2) if whole.ndim > 1 else whole
     if (elements, part.shape) == (_elements(turned), turned.shape):
-        return "T", "\N{MODIFIER LETTER CAPITAL T}"
+        return "T", TRANSPOSED
     if elements == _elements(whole):
         return "reshape", f".reshape({', '.join(map(str, part.shape))})"
     return _memory(part)[0] or "[ ]", "[…]"

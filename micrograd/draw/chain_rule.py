@@ -11,12 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from micrograd.core.node import innermost
+from micrograd.core.node import innermost, operations
 from micrograd.derivatives import jvp, local_derivatives
-from micrograd.draw.formulas import TIMES, UNKNOWN, number, partial
+from micrograd.draw.formulas import TIMES, TRANSPOSED, UNKNOWN, number, partial, shape_text
 from micrograd.draw.records import Box, Graph
 from micrograd.draw.stale import add_up, received
 from micrograd.engine import Value
+from micrograd.operations import matrix_product_rule
 from micrograd.texts import said
 
 Piece = tuple[str, str]  # a text, and 'local', 'gradient', 'share', 'ink', 'rate' or 'faint'
@@ -24,6 +25,8 @@ Rules = dict[int, list[list[Piece]]]  # keyed by node: a row for each operand, [
 # Browsers may drop an ordinary space at the end of a piece.
 EQUALS: Piece = ("\xa0=\xa0", "faint")
 DOT: Piece = ("\xa0\N{MIDDLE DOT}\xa0", "faint")
+TIMES_EACH: Piece = ("\xa0\N{CIRCLED DOT OPERATOR}\xa0", "faint")
+ADDED: Piece = ("\N{N-ARY SUMMATION}\xa0", "faint")
 
 
 def product(local: str, rate: str, share: str, forward: bool = False) -> list[Piece]:
@@ -33,21 +36,31 @@ def product(local: str, rate: str, share: str, forward: bool = False) -> list[Pi
     return [(local, "local"), times, (rate, colour), EQUALS, (share, bold)]
 
 
+# Signs in the rules of arrays, and the keys of what they say.
+SIGNS = {TIMES_EACH[0].strip(): "legend.each", ADDED[0].strip(): "legend.added",
+         TRANSPOSED: "legend.transposed"}  # fmt: skip
+
+
 def rules_of(
     drawn: Graph, edges: str, name_of: Mapping[int, str], forward: bool, complete: bool
 ) -> tuple[Rules, list[Piece], bool]:
-    """The rules beside the operands, what their colours mean, and whether dots replace numbers."""
+    """The rules beside the operands, their legend, and whether dots replace numbers.
+
+    The legend says what the colours mean and, for arrays, the signs.
+    """
     local, upstream, share = (said("pages", f"word.{x}") for x in ("local", "upstream", "share"))
+    rules, legend, has_dots = dict[int, list[list[Piece]]](), list[Piece](), False
     if edges == "symbols":
-        legend = [(upstream, "gradient"), DOT, (local, "local")]
-        return rules_with_symbols(drawn, name_of), legend, False
-    if edges == "plain":
-        return {}, [], False
-    rules, has_dots = rules_with_numbers(drawn, forward, complete)
-    legend = [(said("draw", "legend.alone"), "local")]
-    if forward or drawn.has_gradients:
-        rate = said("draw", "legend.tangent") if forward else upstream
-        legend = product(local, rate, share, forward)
+        rules, legend = rules_with_symbols(drawn, name_of), [(upstream, "gradient"), DOT, (local, "local")]
+    elif edges != "plain":
+        rules, has_dots = rules_with_numbers(drawn, forward, complete)
+        legend = [(said("draw", "legend.alone"), "local")]
+        if forward or drawn.has_gradients:
+            rate = said("draw", "legend.tangent") if forward else upstream
+            legend = product(local, rate, share, forward)
+    shown = "".join(text for rows in rules.values() for row in rows for text, _ in row)
+    signs = [said("draw", key, sign=sign) for sign, key in SIGNS.items() if sign in shown]
+    legend.append((";\xa0 ".join(["", *signs]), "faint"))
     return rules, legend if rules else [], has_dots
 
 
@@ -121,6 +134,13 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
     return rules, bool(dotted)
 
 
+def _shapes(left: Box, right: Box) -> list[tuple[int, ...]]:
+    # The shapes of X, W and P = X @ W, where a vector X is a row and a vector W is a column.
+    x = left.shape if len(left.shape) > 1 else (1, *left.shape)
+    w = right.shape if len(right.shape) > 1 else (*right.shape, 1)
+    return [x, w, (x[0], w[-1])]
+
+
 def matrix_text(numbers: Sequence[Any], shape: Sequence[int]) -> str:
     """A small array of at most two axes in one line, such as [1 2; 3 4]; a vector is a column."""
     rows = shape[0] if shape else 1
@@ -130,7 +150,11 @@ def matrix_text(numbers: Sequence[Any], shape: Sequence[int]) -> str:
 
 
 def rules_with_symbols(drawn: Graph, name_of: Mapping[int, str]) -> Rules:
-    """The chain rule in letters: upstream gradient · local derivative.
+    r"""The chain rule in letters: upstream gradient · local derivative.
+
+    For arrays, ⊙ multiplies entry by entry, Σ adds up what was broadcast or, beside a ·, the
+    entries of the result. The two rows of a product P = X @ W of matrices or vectors are ∂L/∂P · Wᵀ
+    and Xᵀ · ∂L/∂P, with the shapes of the factors.
 
     Raises:
         ValueError: there are several results, so it would be unclear what ∂L stands for.
@@ -147,10 +171,29 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[int, str]) -> Rules:
         local = (partial(name_of[node.number], name_of[operand.number]), "local")
         if name_of[node.number] == results[0]:  # its gradient is 1
             return [local]
-        return [upstream, DOT, local]
+        if node.level != "array":
+            return [upstream, DOT, local]
+        factors = [drawn.box_of[name] for name in node.operands]
+        if node.op == "@" and len(factors) == 2 and all(len(box.shape) < 3 for box in factors):
+            shapes = _shapes(*factors)
+            x, w = (((name_of[name], "local"), shapes[k]) for k, name in enumerate(node.operands))
+            rule = matrix_product_rule((upstream, shapes[2]), x, w, _transposed)
+            (left, rows), (right, columns) = rule[i]
+            texts = f"\xa0\xa0\xa0{shape_text(rows)}\xa0{shape_text(columns)}"
+            return [left, DOT, right, (texts, "faint")]
+        if node.op not in operations and not node.op.startswith("**"):
+            return [ADDED, upstream, DOT, local]
+        was_broadcast = operand.shape != node.shape
+        return [*[ADDED] * was_broadcast, upstream, TIMES_EACH, local]
 
     with_rules = [node for node in drawn.nodes if node.has_ports]
     return {node.number: [row(node, i) for i in range(len(node.operands))] for node in with_rules}
+
+
+def _transposed(factor: tuple[Piece, tuple[int, ...]]) -> tuple[Piece, tuple[int, ...]]:
+    (name, colour), shape = factor
+    turned = (name + TRANSPOSED).removesuffix(2 * TRANSPOSED)
+    return (turned, colour), shape[::-1]
 
 
 def _known_derivatives(value: Value) -> Sequence[Any]:

@@ -15,6 +15,7 @@ from micrograd.core.node import innermost
 
 MINUS, TIMES, UNKNOWN = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}", "\N{BULLET}"
 LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")  # digits below the line
+TRANSPOSED = "\N{MODIFIER LETTER CAPITAL T}"
 SIGNS = {"+": "+", "-": MINUS, "neg": MINUS, "*": TIMES, "/": "/"}
 RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
