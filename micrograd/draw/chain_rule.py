@@ -23,6 +23,7 @@ from micrograd.texts import said
 Piece = tuple[str, str]  # a text, and 'local', 'gradient', 'share', 'ink', 'rate' or 'faint'
 Rules = dict[int, list[list[Piece]]]  # keyed by node: a row for each operand, [] if it has no rule
 # Browsers may drop an ordinary space at the end of a piece.
+FITS = 3  # rows and columns of a matrix that is shown in numbers
 EQUALS: Piece = ("\xa0=\xa0", "faint")
 DOT: Piece = ("\xa0\N{MIDDLE DOT}\xa0", "faint")
 TIMES_EACH: Piece = ("\xa0\N{CIRCLED DOT OPERATOR}\xa0", "faint")
@@ -51,7 +52,10 @@ def rules_of(
     local, upstream, share = (said("pages", f"word.{x}") for x in ("local", "upstream", "share"))
     rules, legend, has_dots = dict[int, list[list[Piece]]](), list[Piece](), False
     if edges == "symbols":
-        rules, legend = rules_with_symbols(drawn, name_of), [(upstream, "gradient"), DOT, (local, "local")]
+        rules, legend = (
+            rules_with_symbols(drawn, name_of),
+            [(upstream, "gradient"), DOT, (local, "local")],
+        )
     elif edges != "plain":
         rules, has_dots = rules_with_numbers(drawn, forward, complete)
         legend = [(said("draw", "legend.alone"), "local")]
@@ -85,7 +89,8 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
     """The numbers of the chain rule, or only the local derivatives if there are no gradients yet.
 
     The second factor is the gradient of the node (upstream) or, in forward mode, the tangent of the
-    operand. Constants have no rule, nor have boxes of many numbers.
+    operand. Constants have no rule, nor have boxes of many numbers, but for products of small
+    matrices.
 
     After a complete backward pass, the contributions to a number add up to its gradient. If they do
     not, its data have changed or the gradients are those of a larger graph: then there are dots
@@ -131,30 +136,81 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
         k: [row(*pair, k) for pair in zip(each, box_of[k].operands, strict=True)]
         for k, each in local.items()
     }
+    for node in drawn.nodes:
+        factors = [box_of[operand] for operand in node.operands]
+        if _is_product(node) and drawn.has_gradients and not (forward or dotted):
+            rules[node.number] = [_in_matrices(node, factors, i) for i in (0, 1)]
+        elif node.level == "array" and drawn.has_gradients and not (forward or dotted):
+            entries = [drawn.values[i] for i in node.nodes[: len(node.data)]]
+            rules[node.number] = [_in_entries(node, entries, *pair) for pair in enumerate(factors)]
     return rules, bool(dotted)
 
 
-def _shapes(left: Box, right: Box) -> list[tuple[int, ...]]:
+def _in_entries(node: Box, entries: Sequence[Value], i: int, operand: Box) -> list[Piece]:
+    # The chain rule of an operation on each entry in numbers; what was broadcast is added up.
+    is_small = 0 < len(entries) <= FITS**2 and len(node.shape) <= 2
+    if operand.kind == "constant" or not is_small or any(v._op != node.op for v in entries):
+        return []
+    local = matrix(tuple(_known_derivatives(v)[i] for v in entries), node)
+    upstream = matrix(node.grad, node)
+    shares = (local * upstream).reshape(node.shape)
+    shares = shares.sum(tuple(range(shares.ndim - len(operand.shape))))  # it was repeated
+    longer = (i for i, n in enumerate(operand.shape) if n < shares.shape[i])
+    shares = shares.sum(tuple(longer), keepdims=True)
+    was_broadcast = operand.shape != node.shape
+    times = [(matrix_text(local), "local"), TIMES_EACH, (matrix_text(upstream), "gradient")]
+    share = matrix_text(matrix(tuple(shares.ravel()), operand))
+    return [*[ADDED] * was_broadcast, *times, EQUALS, (share, "share")]
+
+
+def _in_matrices(node: Box, factors: Sequence[Box], i: int) -> list[Piece]:
+    # The chain rule of P = X @ W in numbers.
+    shapes = _shapes(node, *factors)
+    if factors[i].kind == "constant" or max(map(max, shapes)) > FITS or len(shapes[0]) > 2:
+        return []
+    upstream = (matrix(node.grad, node).reshape(shapes[2]), "gradient")
+    x, w = (
+        (matrix(factor.data, factor).reshape(shape), "local")
+        for factor, shape in zip(factors, shapes, strict=False)
+    )
+    rule = matrix_product_rule(upstream, x, w, lambda factor: (factor[0].T, factor[1]))
+    (left, first), (right, second) = rule[i]
+    times = [(matrix_text(left), first), DOT, (matrix_text(right), second)]
+    return [*times, EQUALS, (matrix_text(left @ right), "share")]
+
+
+def _shapes(node: Box, left: Box, right: Box) -> list[tuple[int, ...]]:
     # The shapes of X, W and P = X @ W, where a vector X is a row and a vector W is a column.
     x = left.shape if len(left.shape) > 1 else (1, *left.shape)
     w = right.shape if len(right.shape) > 1 else (*right.shape, 1)
-    return [x, w, (x[0], w[-1])]
+    return [x, w, (*node.shape[: max(len(x), len(w)) - 2], x[-2], w[-1])]
 
 
-def matrix_text(numbers: Sequence[Any], shape: Sequence[int]) -> str:
-    """A small array of at most two axes in one line, such as [1 2; 3 4]; a vector is a column."""
-    rows = shape[0] if shape else 1
-    n = len(numbers) // rows
-    texts = [" ".join(map(number, numbers[i * n : i * n + n])) for i in range(rows)]
-    return f"[{'; '.join(texts)}]".replace(" ", "\xa0")
+def _is_product(node: Box) -> bool:
+    return node.op == "@" and len(node.operands) == 2
+
+
+def matrix(entries: Any, box: Box) -> Any:
+    """An array of plain numbers with two axes; a vector is a column."""
+    import numpy as np  # a graph of arrays has loaded it
+
+    numbers = entries if isinstance(entries, tuple) else (entries,)
+    rows = box.shape[0] if box.shape else 1
+    return np.array([innermost(x) for x in numbers], dtype=object).reshape(rows, -1)
+
+
+def matrix_text(matrix: Any) -> str:
+    """A small matrix in one line, such as [1 2; 3 4]."""
+    rows = "; ".join(" ".join(map(number, row)) for row in matrix.tolist())
+    return f"[{rows}]".replace(" ", "\xa0")
 
 
 def rules_with_symbols(drawn: Graph, name_of: Mapping[int, str]) -> Rules:
     r"""The chain rule in letters: upstream gradient · local derivative.
 
     For arrays, ⊙ multiplies entry by entry, Σ adds up what was broadcast or, beside a ·, the
-    entries of the result. The two rows of a product P = X @ W of matrices or vectors are ∂L/∂P · Wᵀ
-    and Xᵀ · ∂L/∂P, with the shapes of the factors.
+    entries of the result, and the two rows of a matrix product P = X @ W are ∂L/∂P · Wᵀ and
+    Xᵀ · ∂L/∂P, with the shapes of the factors.
 
     Raises:
         ValueError: there are several results, so it would be unclear what ∂L stands for.
@@ -173,14 +229,14 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[int, str]) -> Rules:
             return [local]
         if node.level != "array":
             return [upstream, DOT, local]
-        factors = [drawn.box_of[name] for name in node.operands]
-        if node.op == "@" and len(factors) == 2 and all(len(box.shape) < 3 for box in factors):
-            shapes = _shapes(*factors)
+        if _is_product(node):
+            shapes = _shapes(node, *(drawn.box_of[name] for name in node.operands))
             x, w = (((name_of[name], "local"), shapes[k]) for k, name in enumerate(node.operands))
             rule = matrix_product_rule((upstream, shapes[2]), x, w, _transposed)
             (left, rows), (right, columns) = rule[i]
             texts = f"\xa0\xa0\xa0{shape_text(rows)}\xa0{shape_text(columns)}"
-            return [left, DOT, right, (texts, "faint")]
+            is_shared = shapes[i][:-2] != shapes[2][:-2]  # by several matrices
+            return [*[ADDED] * is_shared, left, DOT, right, (texts, "faint")]
         if node.op not in operations and not node.op.startswith("**"):
             return [ADDED, upstream, DOT, local]
         was_broadcast = operand.shape != node.shape
@@ -193,7 +249,7 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[int, str]) -> Rules:
 def _transposed(factor: tuple[Piece, tuple[int, ...]]) -> tuple[Piece, tuple[int, ...]]:
     (name, colour), shape = factor
     turned = (name + TRANSPOSED).removesuffix(2 * TRANSPOSED)
-    return (turned, colour), shape[::-1]
+    return (turned, colour), (*shape[:-2], shape[-1], shape[-2])
 
 
 def _known_derivatives(value: Value) -> Sequence[Any]:

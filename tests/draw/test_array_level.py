@@ -10,6 +10,9 @@ from pictures import arrows, inputs, names, picture
 
 from micrograd import Value, draw_dot, explain, mermaid, topological_order, values
 from micrograd.core.origin import origin
+from micrograd.draw.array_level import with_arrays
+from micrograd.draw.formulas import number
+from micrograd.draw.graph import graph
 from micrograd.losses import cross_entropy
 from micrograd.nn import Linear
 
@@ -118,6 +121,8 @@ PRODUCTS = [  # of a 3 x 3 matrix A and a 2 x 3 matrix B
     (lambda A, B: np.concatenate([A[:1], B]) @ np.ones(3), "concatenate",
      "∂L/∂P · v2ᵀ   (3 × 1) (1 × 3)"),
     (lambda A, B: [[1.0, 2.0]] @ B, "B", "v1ᵀ · ∂L/∂P   (2 × 1) (1 × 3)"),
+    (lambda A, B: A.reshape(3, 1, 3) @ B.T, "Bᵀ", "∂L/∂P · B   (3 × 1 × 2) (2 × 3)",
+     "∑ A.reshape(3, 1, 3)ᵀ · ∂L/∂P   (3 × 3 × 1) (3 × 1 × 2)"),
 ]  # fmt: skip
 
 
@@ -132,6 +137,12 @@ def test_a_product_shows_its_factors_as_they_were_multiplied(product, title, rul
     assert title in cells(draw_dot(L, names=given, level="array"))
     symbols = cells(draw_dot(L, names=given, level="array", edges="symbols"))
     assert [text for text in symbols if re.search(r" · .*\) \(", text)] == rules
+    numbers = cells(draw_dot(L, names=given, level="array", edges="derivatives"))
+    rows = [text for text in numbers if "] · [" in text]
+    shares = [text.split("= [")[1].strip("]").replace(";", "") for text in rows]
+    nodes = with_arrays(graph(L, names=given)).nodes
+    assert {*shares} <= {" ".join(map(number, node.grad)) for node in nodes if node.shape}
+    assert len(shares) == (len(rules) if P.ndim < 3 else 0)  # stacks of matrices have no room
 
 
 def test_an_element_that_was_replaced_is_not_hidden():
@@ -229,3 +240,14 @@ def test_cross_entropy_and_softmax_are_single_boxes():
 def opened_boxes(page):
     """The labels of the boxes of a page."""
     return re.findall(r'"label": ?"([^"]*)", ?"kind": ?"vector"', page.html)
+
+
+def test_the_chain_rule_of_entries_adds_up_to_the_gradients():
+    a, b = values([1.0, 2.0]), values([[3.0, 4.0], [5.0, 6.0]])
+    loss = (a * b + 1.0).sum()
+    loss.backward()
+    text = " ".join(cells(draw_dot(loss, edges="derivatives", level="array")))
+    assert "Σ [3 4; 5 6] ⊙ [1 1; 1 1] = [8; 10]" in text.replace("∑", "Σ")
+    assert "[1 2; 1 2] ⊙ [1 1; 1 1] = [1 2; 1 2]" in text
+    assert "⊙ multiplies entry by entry" in text
+    assert "transposed" not in text
