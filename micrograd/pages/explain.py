@@ -15,6 +15,7 @@ from __future__ import annotations
 import inspect
 import math
 import os
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,6 +40,7 @@ LARGEST = 50_000  # nodes
 LARGE = 100  # nodes: fewer are called by their formulas
 UNFOLDED = 400  # cards: the most that are drawn at once, if the reader asks for all
 BESIDE = 12  # cards in an open stack
+OUTPUT = re.compile(r"^(\w+)(?: (\d+))?(?:.*\.n(\d+))?$")  # the fourth of L2: L2 4, or L2 4 L2.n0
 KINDS = {"input": "i", "parameter": "p", "constant": "c", "operation": "o", "result": "r"}
 
 
@@ -216,6 +218,13 @@ def _names(tree: Hierarchy) -> dict[int, str]:
         label = " ".join(dict.fromkeys([*single, part.label]))
         for k, i in enumerate(mine, 1):
             label_of[i] = label + (f"[{k}]" if len(mine) > 1 else "")
+    # what the loss of a network is computed from: out[3], not L2 4
+    levels = {i: {tree.box_of[user].level for user in tree.users[i]} for i in label_of}
+    ends = [i for i in label_of if tree.operands[i] and levels[i] == {"loss"}]
+    found = [(i, *match) for i in ends for match in OUTPUT.findall(label_of[i])]
+    for i, _, example, neuron in found if len({layer for _, layer, *_ in found}) == 1 else ():
+        row = f"[{int(example) - 1}]" if example else ""
+        label_of[i] = f"out{row}[{neuron}]" if neuron else f"out{row}"
     label_of |= tree.states
     for root in drawn.results[:1]:
         around = [part.kind for part in tree.box_of[root].path()]
