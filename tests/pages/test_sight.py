@@ -128,6 +128,11 @@ def test_every_word_can_be_read_at_every_step_and_on_a_slide(shown, program, wid
             assert seen >= min(panel["height"], 100)
         page.get_by_role("button", name="Present").click()
         assert unreadable(page, 3) == {}
+        page.keyboard.press("End")
+        assert page.locator("#slope").is_visible()  # a nudge is told beside its curve
+        page.evaluate("showValues()")
+        assert page.evaluate(UNREADABLE) == []
+        page.evaluate("showValues()")
         page.keyboard.press("Home")
         page.keyboard.press("ArrowRight")
         page.keyboard.press("PageDown")  # as a presenter's remote does
