@@ -160,7 +160,8 @@ CUT = """() => {
     const box = element => element.getBoundingClientRect();
     const isOut = (a, b) => b && (a.right > b.right + 1 || a.left < b.left - 1);
     return [...document.querySelectorAll("button, label, h1, h2, h3, p, li, output, span")]
-        .filter(e => e.checkVisibility() && box(e).width > 1 && !e.closest(".scroll, #table, svg, .neuron"))
+        .filter(e => e.checkVisibility() && box(e).width > 1)
+        .filter(e => !e.closest(".scroll, #table, svg, .neuron"))
         .filter(e => (getComputedStyle(e).display !== "inline" && e.scrollWidth > e.clientWidth + 1)
             || isOut(box(e), box(e.closest("section") ?? document.body)))
         .map(e => e.outerHTML.slice(0, 90));

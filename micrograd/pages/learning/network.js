@@ -181,9 +181,5 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
 
   const bend = ({from: [a, b], to: [c, d]}) => `M${a} ${b}C${(a + c) / 2} ${b} ${(a + c) / 2} ${d} ${c} ${d}`;
 
-  const middle = (layer, index, input) => {
-    const {from, to} = lines.find(line => isSame(line, {layer, index, input}));
-    return [0, 1].map(k => (from[k] + to[k]) / 2);
-  };
-  return {draw, middle};
+  return {draw};
 }
