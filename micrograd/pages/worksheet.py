@@ -11,6 +11,7 @@ import os
 import random
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import partial
 from operator import add, mul, sub, truediv
 from typing import Any
 
@@ -175,9 +176,7 @@ def _network(rng: random.Random, is_line: int) -> Value:
         value.label = label
         return value
 
-    def leaf(label: str) -> Value:
-        return _leaf(rng, label)
-
+    leaf = partial(_leaf, rng)
     if not is_line:
         products = [named(f"p{i}", leaf(f"x{i}") * leaf(f"w{i}")) for i in (1, 2)]
         act = named("act", named("sum", products[0] + products[1]) + leaf("b"))
