@@ -1,8 +1,9 @@
-"""Makes the pictures in demos/gallery: those of the README, of the site, and one of each demo.
+"""Makes what is in demos/gallery: pictures of the README, of the site, and of each demo.
 
     python demos/gallery.py
     python demos/gallery.py --only pages
 
+Of a demo that makes no picture, it is the text that the demo prints.
 The pictures of pages need Chromium, and Playwright to drive it: `pip install -e ".[browser]"`.
 """
 
@@ -21,15 +22,19 @@ from micrograd.nn import MLP
 
 DEMOS = Path(__file__).resolve().parent
 GALLERY = DEMOS / "gallery"
-SCRIPTS = {  # options of a demo, and the picture to keep of those that it makes
+SCRIPTS = {  # options of a demo, and the picture to keep of those that it makes, or a text
+    "break_it": ("--out .", "1.svg"),
     "circle": ("--points 300 --epochs 60 --largest 3", "circle.png"),
     "digits": ("--out digits.png", "digits.png"),
     "graphs_to_digits": ("", "reverse.svg"),
+    "microgpt": ("", "printed.txt"),
     "neuron_by_hand": ("", "neuron.svg"),
+    "notebooks": ("--check", "printed.txt"),
     "orders_and_cost": ("", "orders.svg"),
     "original_demo": ("", "moons.png"),
     "stages": ("", "network-2.svg"),
     "static_graph": ("", "scalar.svg"),
+    "two_regressions": ("", "printed.txt"),
 }
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
@@ -88,11 +93,12 @@ def pages() -> Iterator[str]:
 
 
 def scripts() -> Iterator[str]:
-    """The paths of the pictures of other demos, each under the name of its script."""
+    """The paths of what other demos make, each under the name of its script."""
     for demo, (options, picture) in SCRIPTS.items():
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, str(DEMOS / f"{demo}.py"), *options.split()]
-            subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+            printed = subprocess.check_output(command, cwd=folder)
+            Path(folder, "printed.txt").write_bytes(printed)
             path = GALLERY / f"{demo}{Path(picture).suffix}"
             shutil.copy(Path(folder, picture), path)
         yield reduced(path, width=720) if path.suffix == ".png" else str(path)
@@ -142,12 +148,12 @@ def reduced(path: Path, width: int = 1280) -> str:
 
 
 def main() -> None:
-    """Makes all pictures, or those of one kind."""
+    """Makes all, or those of one kind."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     kinds = {"drawings": drawings, "plots": plots, "pages": pages, "scripts": scripts}
-    parser.add_argument("--only", choices=kinds, help="make only the pictures of this kind")
+    parser.add_argument("--only", choices=kinds, help="make only those of this kind")
     only = parser.parse_args().only
     for kind in [only] if only else kinds:
         for path in kinds[kind]():

@@ -65,6 +65,7 @@ PICTURES = {  # of demos whose picture has another name than they
     "backward_gif": "backward.gif",
     "decision_boundary": "moons.png",
     "explain_neuron": "stepping.png",
+    "gallery": "layers.svg",
 }
 POLICY = (  # files of the site itself are all that a page can load
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
@@ -214,13 +215,23 @@ def demo(path: Path) -> str:
 
 
 def entry_of(path: Path) -> str:
-    """The entry of a demo in the list of all: its name, its first sentence, and its picture."""
+    """The entry of a demo in the list of all: its name, its first sentence, and what it makes.
+
+    This is its picture, or what it prints, which `gallery.py` records; of a script that measures,
+    the table in speed.md before the script is named.
+    """
     about = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
     first = html.escape(about.partition("\n")[0].replace("`", ""))
     own = next((DEMOS / "gallery").glob(f"{path.stem}.*"), None)
     image = Path(PICTURES.get(path.stem, own.name if own else ""))
-    dark, shown = f"{image.stem}-dark{image.suffix}", ""
-    if image.name:
+    dark = f"{image.stem}-dark{image.suffix}"
+    if image.suffix == ".txt":
+        text = (DEMOS / "gallery" / image).read_text("utf-8")
+        shown = f'<pre tabindex="0">{html.escape(text)}</pre>'
+    elif not image.name:
+        before = text_of("speed").partition(path.name)[0]
+        shown = rendered(re.findall(r"(?:^\|.*\n)+", before, re.M)[-1])
+    else:
         shown = f'<img src="demos/gallery/{image}" alt="{first}" loading="lazy">'
         if (DEMOS / "gallery" / dark).exists():
             media = f'media="(prefers-color-scheme: dark)" srcset="demos/gallery/{dark}"'
@@ -329,7 +340,8 @@ def build(out: Path, course: bool = False, repository: str = "") -> None:
             "Contributing": "contributing.html",
         },
     }
-    pages["Demos"] = f'<h1>Demos</h1><ul class="demos">{"".join(map(entry_of, demos))}</ul>'
+    scripts = [path for path in demos if "__main__" in path.read_text("utf-8")]
+    pages["Demos"] = f'<h1>Demos</h1><ul class="demos">{"".join(map(entry_of, scripts))}</ul>'
     addresses["Demos"] = "demos.html"
     for title, body in (pages | modules).items():
         write(out, addresses[title], title, body, groups, named)

@@ -7,6 +7,7 @@
 import {listenToLinks} from "./shared/state.js";
 import {$} from "./shared/elements.js";
 import {WORDS, explainWords} from "./shared/glossary.js";
+import {isPresenting} from "./shared/present.js";
 import {makeTransport} from "./shared/transport.js";
 import {showDrawer} from "./stepping/drawer.js";
 import {PACE, drawGraph, listBoxes, showGraph} from "./stepping/graph.js";
@@ -31,7 +32,9 @@ function showStep(at) {
   const hidden = hiddenAt(at, now);
   const isComplete = isKnownAt(at, now.state, hidden);
   const lesson = at === page.model.steps.count - 1 ? page.lesson : null;
-  const moment = {at, ...now, hidden, isComplete, lesson, nudge: nudgeAt(now.state, isComplete)};
+  const nudge = nudgeAt(now.state, isComplete);
+  const isNudged = nudge && isPresenting() && !now.chains.length; // a slide tells of it where the chain rule leaves room
+  const moment = {at, ...now, hidden, isComplete, lesson, nudge, isNudged};
   for (const part of parts) part(moment);
 }
 

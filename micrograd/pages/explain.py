@@ -15,6 +15,7 @@ from __future__ import annotations
 import inspect
 import math
 import os
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,6 +40,7 @@ LARGEST = 50_000  # nodes
 LARGE = 100  # nodes: fewer are called by their formulas
 UNFOLDED = 400  # cards: the most that are drawn at once, if the reader asks for all
 BESIDE = 12  # cards in an open stack
+OUTPUT = re.compile(r"^(\w+)(?:\.n(\d+))?(?: (\d+))?$")  # for the fourth example: L2 4, or L2.n0 4
 KINDS = {"input": "i", "parameter": "p", "constant": "c", "operation": "o", "result": "r"}
 
 
@@ -211,8 +213,16 @@ def _names(tree: Hierarchy) -> dict[int, str]:
         # equal names of several calls, such as dot: GPT 2 dot
         single = [each.label for each in part.path() if count[each.label] == 1][:1]
         label = " ".join(dict.fromkeys([*single, part.label]))
+        label = re.sub(r"^(\w+)( \d+) (\1\.\w+)$", r"\3\2", label)  # not L0 4 L0.n3, but L0.n3 4
         for k, i in enumerate(mine, 1):
             label_of[i] = label + (f"[{k}]" if len(mine) > 1 else "")
+    # what the loss of a network is computed from: out[3], not L2 4
+    levels = {i: {tree.box_of[user].level for user in tree.users[i]} for i in label_of}
+    ends = [i for i in label_of if tree.operands[i] and levels[i] == {"loss"}]
+    found = [(i, *match) for i in ends for match in OUTPUT.findall(label_of[i])]
+    for i, _, neuron, example in found if len({layer for _, layer, *_ in found}) == 1 else ():
+        row = f"[{int(example) - 1}]" if example else ""
+        label_of[i] = f"out{row}[{neuron}]" if neuron else f"out{row}"
     label_of |= tree.states
     for root in drawn.results[:1]:
         around = [part.kind for part in tree.box_of[root].path()]

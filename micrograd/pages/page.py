@@ -85,7 +85,7 @@ def html_page(
 
     page = re.sub(SHARED, lambda gap: _file(f"shared/{gap[1]}.html"), _file(f"{name}.html", folder))
     parts = {"policy": POLICY, "language": language()} | contents
-    if "{{css}}" in page:
+    if "{{css}}" in page and "css" not in parts:
         parts["css"] = f"{TOKENS}\n{_joined('shared/base.css')}{_joined(f'{name}.css', folder)}"
     js = _joined(f"{script}.js", folder) if script else ""
     parts["js"] = re.sub(TEXT, in_script, js)
@@ -185,7 +185,7 @@ def _joined_pages(pages: Sequence[Page], languages: Sequence[str]) -> Page:
             labels.append(said("pages", "language.name"))
     told = as_json({"languages": languages, "parts": parts, "labels": labels}, is_ascii=False)
     first, name = pages[0], "shared/languages"
-    first.html = html_page(name, name, title=first._title, language=languages[0], parts=told)
+    first.html = html_page(name, name, title=first._title, language=languages[0], data=told, css="")
     return first
 
 

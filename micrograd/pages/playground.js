@@ -5,7 +5,7 @@ import {$, listen} from "./shared/elements.js";
 import {explainWords} from "./shared/glossary.js";
 import {listenToKeys} from "./shared/keys.js";
 import {isPresenting, listenToPresent} from "./shared/present.js";
-import {drawArithmetic, forgetArithmetic} from "./learning/arithmetic.js";
+import {drawArithmetic} from "./learning/arithmetic.js";
 import {readTheme, redrawnWhenNeeded} from "./learning/canvas.js";
 import {drawChoices} from "./learning/choices.js";
 import {STOPS, showControls, turnRate} from "./learning/controls.js";
@@ -174,7 +174,6 @@ listenToLinks(hash => {
   showAgain();
 });
 redrawnWhenNeeded(isNow => {
-  forgetArithmetic();
   drawChoices();
   showAgain();
   if (isNow) draw();

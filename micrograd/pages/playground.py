@@ -128,6 +128,7 @@ def playground(
     }
     losses[outputs] = _losses(outputs, signs, None if numeric else loss, can_change)
     table: Any = X
+    of_curve = loss if numeric and loss else squared_error
     data = {
         # a step of a neuron's sum, which begins with its bias; and its activations
         "pieces": {"weighted": piece(lambda total, w, x: total + w * x, 3)}
@@ -136,9 +137,7 @@ def playground(
         "losses": losses,
         "inputs": [*map(str, getattr(table, "columns", ()))] or inputs,
         "isRegression": numeric,
-        "regression": _loss(loss if numeric and loss else squared_error, 0)
-        if numeric or can_change
-        else None,
+        "regression": _loss(of_curve, 0) if numeric or can_change else None,
         "names": called,
         "examples": points or None,
         "optimizer": optimizer and state_of(optimizer, parameters),
@@ -198,10 +197,7 @@ def _parameters(model: Any, inputs: int) -> list[Value]:
 
 
 def _losses(
-    outputs: int,
-    signs: bool,
-    own: Callable[..., Value] | None = None,
-    can_change: bool = True,
+    outputs: int, signs: bool, own: Callable[..., Value] | None = None, can_change: bool = True
 ) -> list[dict[str, Any]]:
     # Those to choose from for so many outputs, a given one first.
     usual: list[Callable[..., Value]] = [cross_entropy]
@@ -250,7 +246,5 @@ def _updates(given: Optimizer | None) -> dict[str, Any]:
         "Adam": Adam(p, betas=betas, eps=eps),
         "AdamW": AdamW(p, betas=betas, eps=eps),
     }
-    rules = {name: recorded_update(optimizer) for name, optimizer in offered.items()}
-    for name, rule in rules.items():
-        rule["code"] = call_of(offered[name])
+    rules = {name: recorded_update(o) | {"code": call_of(o)} for name, o in offered.items()}
     return {"optimizers": rules, "fixed": {"momentum": momentum, "betas": list(betas)}}

@@ -65,11 +65,8 @@ function numbersOf(kind, layer, index) {
   return Array.from(numbers[kind].subarray(start, start + width), n => n * scale);
 }
 
-function neuronTitle(layer, index) {
-  if (layer === 0) return filled("{{net.input}}", {name: inputName(index)});
-  const told = layer === sizes.length - 1 ? "{{recorded.output}}" : "{{recorded.neuron}}";
-  return filled(told, {layer, n: index + 1});
-}
+const neuronTitle = (layer, index) =>
+  layer ? `L${layer - 1}.n${index}` : filled("{{net.input}}", {name: inputName(index)});
 
 function about(known, most) {
   const shown = pointed || pressed,

@@ -11,6 +11,7 @@ import os
 import random
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import partial
 from operator import add, mul, sub, truediv
 from typing import Any
 
@@ -28,7 +29,7 @@ from micrograd.engine import Value, topological_order
 from micrograd.pages.page import Page
 from micrograd.texts import said, spoken
 
-WIDEST = 5  # columns of a graph that is drawn from left to right; on paper, more would be too small
+WIDEST = 5  # columns; the letters of a wider graph would be too small on paper that is not turned
 LARGEST, FINEST = 40, 4  # numerator and denominator of the numbers in an exercise
 # What an exercise of levels 1 to 3 is made of: b an operation on two results that are not used yet,
 # d their quotient, r an operation that uses some number again, u one with a single operand.
@@ -66,21 +67,18 @@ def worksheet(
     if not losses:
         raise ValueError("worksheet expects at least one loss, got none: try exercise(level=1)")
     given = as_ours([computed(loss) for loss in losses], variables(names))
-    tasks = [_task(loss, given[1]) for loss in given[0]]
-    blank = solved = ""
-    for n, (task, solution) in enumerate(tasks, 1):
-        name = html.escape(said("pages", "worksheet.task", n=n))
-        blank += f"<section><h2>{name}</h2>{task}</section>"
-        solved += f"<section><h2>{name}</h2>{solution}</section>"
+    tasks = [_task(n, loss, given[1]) for n, loss in enumerate(given[0], 1)]
+    blank, solved = map("".join, zip(*tasks, strict=True))
     about = f"worksheet with {len(tasks)} graph{'s' * (len(tasks) > 1)}"
     return Page("worksheet", {}, about, 760, title, tasks=blank, solutions=solved)
 
 
-def _task(loss: Value, names: Mapping[str, object]) -> tuple[str, str]:
+def _task(n: int, loss: Value, names: Mapping[str, object]) -> tuple[str, str]:
     # The formulas and the picture with empty boxes, and the solution.
     drawn = graph(loss, names=names)
-    is_deep = max(columns(drawn).values()) >= WIDEST
-    look: dict[str, Any] = {"names": names, "level": "op", "rankdir": "TB" if is_deep else "LR"}
+    size = "wide" if max(columns(drawn).values()) >= WIDEST else ""
+    head = f'<section class="{size}"><h2>{html.escape(said("pages", "worksheet.task", n=n))}</h2>'
+    look: dict[str, Any] = {"names": names, "level": "op"}
     named = {box.number: box.short or number(box.data) for box in drawn.nodes}
     lines = [
         f"{named[box.number]} = {formula(box.op, [named[x] for x in box.operands])}"
@@ -88,18 +86,18 @@ def _task(loss: Value, names: Mapping[str, object]) -> tuple[str, str]:
         if box.operands and box.short
     ]
     is_told = all(box.short for box in drawn.nodes if box.operands)
-    said = f'<p class="formulas">{html.escape("; ".join(lines))}</p>' if is_told else ""
+    told = f'<p class="formulas">{html.escape("; ".join(lines))}</p>' if is_told else ""
     with restored(order := topological_order(loss)):
         for node in order:
             node.grad = 0
         loss.backward()
         pictures = draw_dot(loss, blanks=True, **look), draw_dot(loss, edges="derivatives", **look)
-        for picture in pictures if is_deep else ():
+        for picture in pictures:
             picture.attr(ranksep="0.25")
         svgs = (each.pipe("svg", encoding="utf-8") for each in pictures)
         # on a phone, they are also scrolled with the keyboard
         blank, solved = (in_notebook(svg).replace("<div", '<div tabindex="0"', 1) for svg in svgs)
-    return said + blank, solved
+    return f"{head}{told}{blank}</section>", f"{head}{solved}</section>"
 
 
 @spoken
@@ -178,9 +176,7 @@ def _network(rng: random.Random, is_line: int) -> Value:
         value.label = label
         return value
 
-    def leaf(label: str) -> Value:
-        return _leaf(rng, label)
-
+    leaf = partial(_leaf, rng)
     if not is_line:
         products = [named(f"p{i}", leaf(f"x{i}") * leaf(f"w{i}")) for i in (1, 2)]
         act = named("act", named("sum", products[0] + products[1]) + leaf("b"))

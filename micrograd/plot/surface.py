@@ -43,11 +43,12 @@ def landscape(
 
     Where lines are close, the loss is steep. A path begins at a ring and ends at its marker; above
     are the last losses. What a diverging path visits, at more than twice the first loss, may be
-    outside. `.save("landscape.gif")` writes a film, `.save("landscape.png")` the whole paths.
+    outside; the legend says so if it ends there. `.save("landscape.gif")` writes a film,
+    `.save("landscape.png")` the whole paths.
 
     Over a model, the two directions are its gradient and a random direction; each is scaled so that
     its part in each layer is as long as the parameters there. A path is then seen from above: it
-    leaves the plane, so its losses are not those of the plane.
+    leaves the plane, so its losses are not those of the plane, as the picture also says.
 
     Parameters and optimizers are afterwards as before. The loss is computed once for the 3,600
     points together, or point by point if its operations do not allow that.
@@ -112,15 +113,19 @@ def landscape(
     for k, (name, place) in enumerate(places.items()):
         look: Any = {"color": theme[f"class-{k % len(MARKERS)}"], "markeredgecolor": theme["ink"]}
         look |= {"marker": MARKERS[k % len(MARKERS)], "markersize": 8, "markevery": [-1]}
-        loss_at_end = f"{ways[name][1][-1]:.3g}"
-        ends = said("plot", "landscape.end", name=as_label(name), loss=loss_at_end)
-        tracks += ax.plot(*place.T, label=ends, linewidth=1.8, **look)
+        is_inside = ((plane.low <= place[-1]) & (place[-1] <= plane.high)).all()
+        told = {"name": as_label(name), "loss": f"{ways[name][1][-1]:.3g}"}
+        end = said("plot", f"landscape.{'end' if is_inside else 'outside'}", **told)
+        tracks += ax.plot(*place.T, label=end, linewidth=1.8, **look)
         ax.plot(*place[0], "o", color=theme["panel"], markeredgecolor=theme["ink"], zorder=4)
+    note = said("plot", "landscape.above") if tracks and b is None else ""
     if tracks:
-        ax.legend(
+        legend = ax.legend(
             loc="lower left", bbox_to_anchor=(0, 1), frameon=False, ncols=2, borderpad=0.2,
             labelcolor=theme["ink"], fontsize="small", handlelength=1.6, columnspacing=1.2,
+            title=note, title_fontsize="small", alignment="left",
         )  # fmt: skip
+        legend.get_title().set_color(theme["faint"])
 
     def draw(step: int) -> None:
         for track, place in zip(tracks, places.values(), strict=True):
@@ -131,7 +136,7 @@ def landscape(
     ends = ", ".join(str(track.get_label()) for track in tracks)
     low, high = (f"{f(heights):.3g}" for f in (np.nanmin, np.nanmax))
     about = {"a": names[0], "b": names[1], "low": low, "high": high, "ends": ends}
-    figure.alt = said("plot", "landscape.about", **about)
+    figure.alt = f"{said('plot', 'landscape.about', **about)} {note}".rstrip()
     return figure
 
 

@@ -47,6 +47,9 @@ def test_a_page_for_each_notebook_and_demo_and_module(site):
     assert re.search(
         r"circle.py</a><p>The circle, and how.*?<img src=\"demos/gallery/circle.png\"", demos
     )
+    entries = re.findall("<li>.*?</li>", demos.partition('class="demos"')[2], re.S)
+    assert len(entries) >= 20
+    assert all(re.search("<(img|pre|table)", entry) for entry in entries)
     assert {"reference/micrograd/engine.html", "reference/micrograd/draw/dot.html"} <= names
 
 

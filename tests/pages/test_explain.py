@@ -9,7 +9,7 @@ from operations import TABLE
 from page_programs import diamond, engine, network, neuron
 from random_graphs import SMOOTH, build
 
-from micrograd import Value, calls, explain, no_grad, topological_order
+from micrograd import MLP, Value, calls, explain, no_grad, topological_order
 from micrograd.core import arithmetic
 from micrograd.core.node import operation, operations
 from micrograd.draw import formulas
@@ -732,6 +732,16 @@ def test_formulas_are_mathematics(shown):
         page.keyboard.press("ArrowRight")
         assert page.locator("#equation").inner_text() == "x1w1 = 2 × (−3) = −6"
         assert "x1 × w1 = 2 × (−3) = −6." in page.locator("#spoken").inner_text()
+
+
+def test_outputs_of_a_network_without_a_name_are_called_out(shown):
+    model, ys = MLP(2, [3, 1]), [1.0, -1.0]
+    loss = sum((model([y, 2.0]) - y) ** 2 for y in ys)
+    with shown(loss, {"model": model, "ys": ys}) as page:
+        text = page.locator("#formula .whole").inner_text()
+        assert text == "loss = (out0 − 1)2 + (out1 − (−1))2"
+    with shown((model([1.0, 2.0]) - 1.0) ** 2, {"model": model}) as page:
+        assert page.locator("#formula .whole").inner_text() == "loss = (out − 1)2"
 
 
 def test_local_derivatives_are_shown_as_the_formulas_that_were_recorded(shown):

@@ -487,8 +487,10 @@ def test_a_weight_shows_its_update_and_is_set_by_hand(tmp_path, opened):
     page_of = playground(model, X, Y, optimizer=optimizer)
     w = model.layers[0].neurons[1].w[0]
     with opened(saved(page_of, tmp_path)) as page:
-        x, y = page.evaluate("network.middle(1, 1, 0)")
-        press(page, "#network > svg", position={"x": x, "y": y})
+        line = page.locator("#network .line").nth(2 * 1 + 0).locator("path").first
+        middle = "line.getPointAtLength(line.getTotalLength() / 2)"
+        place = line.evaluate(f"line => {{const {{x, y}} = {middle}; return {{x, y}};}}")
+        press(page, "#network > svg", position=place)
         assert "L0.n1.w0" in page.text_content("#details")
         before = page.evaluate("page.numbers()")
         trained(model, X, Y, binary_cross_entropy_with_logits, int, optimizer, steps=1)

@@ -107,11 +107,11 @@ def test_the_network_shows_gradients_and_what_a_neuron_sees(history, shown):
         assert f"{abs(frames[0].gradients).max():.2g}"[:4] in page.text_content("#about")
         page.get_by_role("button", name="weights").click()
         before = page.evaluate("document.querySelector('#boundary').toDataURL()")
-        page.hover("[aria-label='Layer 2, neuron 2']")
-        until(page, f"{about}.startsWith('Layer 2')")
+        page.hover("[aria-label='L1.n1']")
+        until(page, f"{about}.startsWith('L1.n1')")
         weights = frames[0].weights[4 * 3 + 5 : 4 * 3 + 10]
         text = page.text_content("#about").replace("−", "-")
-        assert text.startswith("Layer 2, neuron 2: weights ")
+        assert text.startswith("L1.n1: weights ")
         assert [float(number) for number in re.findall(r"-?[\d.]+(?:e-?\d+)?", text)[2:]] == (
             pytest.approx(weights.tolist(), rel=0.01, abs=1e-3)
         )

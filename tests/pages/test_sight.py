@@ -1,13 +1,16 @@
-"""What the stepping page shows can be read: at every step, at four sizes, also on a slide."""
+"""What the pages show can be read: at every step, at four sizes, also on a slide."""
 
+import json
 import random
 
 import numpy as np
 import pytest
+from browser import drawn
 from languages import longer, speak
 from page_programs import Recurrent, neuron
 
 from micrograd import MLP, Value, explain, microscope, playground, values
+from micrograd.datasets import drawn_digits
 from micrograd.losses import cross_entropy
 from micrograd.texts import FOLDER
 
@@ -57,23 +60,34 @@ def arrays():
 PROGRAMS = [products, neuron, four_points, softmax, twice, deep, arrays]
 
 # What cannot be read at the step that is shown: labels that are cut, or over a card or another
-# label; letters of less than 11 pixels, or pressed together; words of a slide without room.
+# label; letters of less than 11 pixels, or pressed together; buttons that need a second row where
+# there is one; words of a slide without room.
 UNREADABLE = """() => {
   const box = element => element.getBoundingClientRect();
   const over = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1.5
     && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1.5;
   const isInside = (a, b) => a.left > b.left - 1 && a.right < b.right + 1
     && a.top > b.top - 1 && a.bottom < b.bottom + 1;
-  const found = [], cards = [...document.querySelectorAll("#graph .outline")].map(box);
-  const plates = [...document.querySelectorAll("#graph .plate")];
+  const all = selector => [...document.querySelectorAll(selector)].filter(e => e.checkVisibility());
+  const found = [], cards = all(".stage .outline, .neuron").map(box);
+  const plates = all(".stage .plate, .neuron > *:not(canvas, :empty), .layer-head");
   for (const plate of plates) {
     const own = box(plate), say = what => found.push(`${what}: ${plate.parentNode.textContent}`);
-    if (!isInside(own, box($("graph")))) say("cut");
-    if (cards.some(card => over(card, own))) say("over a card");
+    if (!isInside(own, box(plate.closest(".stage, section")))) say("cut");
+    const others = cards.filter(card => !isInside(box(plate.parentNode), card));
+    if (others.some(card => over(card, own))) say("over a card");
     if (plates.some(other => other !== plate && over(box(other), own))) say("over a label");
   }
   for (const word of document.querySelectorAll("#slope text"))
     if (!isInside(box(word), box($("slope")))) found.push(`cut: ${word.textContent}`);
+  for (const canvas of all("canvas"))
+    for (const {text, size, ...place} of canvas.words ?? []) {
+      const whole = {left: 0, top: 0, right: canvas.clientWidth, bottom: canvas.clientHeight};
+      if (!isInside(place, whole)) found.push(`cut: ${text}`);
+      if (size < 10.9) found.push(`${size} pixels: ${text}`);
+    }
+  const row = all("#training > label").map(part => box(part).bottom);
+  if (innerWidth >= 1280 && Math.max(...row) > Math.min(...row) + 9) found.push("a second row");
   const letters = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (letters.nextNode()) {
     const {parentElement: element, data} = letters.currentNode;
@@ -87,7 +101,7 @@ UNREADABLE = """() => {
     if (room && room < 0.55 * element.getComputedTextLength()) found.push(`pressed: ${data}`);
     if (room) element.setAttribute("textLength", room);
   }
-  if (document.body.matches(".presenting")) {
+  if (document.body.matches(".presenting") && $("live")) {
     const {scrollHeight, scrollWidth, clientHeight, clientWidth} = $("said");
     if (scrollHeight > clientHeight + 2) found.push("slide: a line is cut");
     if (scrollWidth > clientWidth + 2) found.push("slide: a word is cut");
@@ -128,6 +142,11 @@ def test_every_word_can_be_read_at_every_step_and_on_a_slide(shown, program, wid
             assert seen >= min(panel["height"], 100)
         page.get_by_role("button", name="Present").click()
         assert unreadable(page, 3) == {}
+        page.keyboard.press("End")
+        assert page.locator("#slope").is_visible()  # a nudge is told beside its curve
+        page.evaluate("showValues()")
+        assert page.evaluate(UNREADABLE) == []
+        page.evaluate("showValues()")
         page.keyboard.press("Home")
         page.keyboard.press("ArrowRight")
         page.keyboard.press("PageDown")  # as a presenter's remote does
@@ -141,11 +160,114 @@ CUT = """() => {
     const box = element => element.getBoundingClientRect();
     const isOut = (a, b) => b && (a.right > b.right + 1 || a.left < b.left - 1);
     return [...document.querySelectorAll("button, label, h1, h2, h3, p, li, output, span")]
-        .filter(e => e.checkVisibility() && box(e).width > 1 && !e.closest(".scroll, #table, svg"))
+        .filter(e => e.checkVisibility() && box(e).width > 1)
+        .filter(e => !e.closest(".scroll, #table, svg, .neuron"))
         .filter(e => (getComputedStyle(e).display !== "inline" && e.scrollWidth > e.clientWidth + 1)
             || isOut(box(e), box(e.closest("section") ?? document.body)))
         .map(e => e.outerHTML.slice(0, 90));
 }"""
+
+
+# Notes what is written on canvases, where a page has no elements.
+WORDS = """() => {
+  const pen = CanvasRenderingContext2D.prototype, {fillText, clearRect} = pen;
+  pen.clearRect = function (...box) {
+    this.canvas.words = [];
+    clearRect.apply(this, box);
+  };
+  pen.fillText = function (text, x, y) {
+    const {actualBoundingBoxLeft: left, actualBoundingBoxRight: right} = this.measureText(text);
+    const size = parseFloat(this.font), [top, bottom] = [y, y]; // the lines are not checked
+    this.canvas.words?.push({text, size, left: x - left, right: x + right, top, bottom});
+    fillText.call(this, text, x, y);
+  };
+  dispatchEvent(new Event("resize"));
+}"""
+
+
+def dice(*shape):
+    return np.random.default_rng(0).normal(size=shape)
+
+
+def flowers():
+    names = ["setosa", "versicolor", "virginica"]
+    return playground(MLP(4, [8, 3]), dice(30, 4), [i % 3 for i in range(30)], names=names)
+
+
+def digits():
+    return playground(MLP(64, [5, 10]), *drawn_digits(20))
+
+
+def line():
+    x = np.linspace(-1, 1, 20)
+    return playground(MLP(1, [4, 1]), x[:, None], 3 * x)
+
+
+@pytest.mark.parametrize(
+    "made", [playground, flowers, digits, line], ids=lambda made: made.__name__
+)
+@pytest.mark.parametrize("width", SIZES)
+def test_every_word_of_the_training_page_can_be_read(shown, made, width):
+    random.seed(1)
+    with shown(made(), width=width, height=SIZES[width], reduced_motion="reduce") as page:
+        page.evaluate(WORDS)
+
+        def scan(when, panel="#page"):
+            drawn(page)
+            top = page.locator(panel).bounding_box()["y"]  # what opens is in sight
+            found = ["out of sight"] * (top > SIZES[width] - 100)
+            if found := [*found, *page.evaluate(UNREADABLE), *page.evaluate(CUT)]:
+                problems[when] = found
+
+        problems = {}
+        scan("start")
+        for kind in ("csv", "table", "health", "script"):
+            page.evaluate("scrollTo(0, 0)")
+            page.evaluate("kind => chooseMore({kind, [kind]: 'PyTorch'})", kind)
+            scan(kind, "#details")
+        page.evaluate("choose({kind: 'point', point: 3})")
+        scan("point")
+        page.evaluate("openNeuron(1, 0)")
+        scan("neuron", "#details" if made is digits else "#arithmetic")
+        page.evaluate("choose({})")
+        page.select_option("#stop", "accuracy 1")
+        page.evaluate("page.train(30)")
+        scan("trained")
+        page.get_by_role("button", name="Present").click()
+        scan("slide")
+        page.keyboard.press("Escape")
+        page.fill("#rate", "1000")
+        page.keyboard.press("Tab")
+        page.evaluate("page.train(30)")
+        scan("diverged")
+        assert problems == {}, json.dumps(problems, indent=1)
+
+
+@pytest.mark.parametrize("width", SIZES)
+def test_every_word_of_a_lesson_can_be_read(shown, width):
+    with shown(playground(), width=width, height=SIZES[width], reduced_motion="reduce") as page:
+        page.evaluate(WORDS)
+        for lesson in ("weight", "rate", "few", "dead"):
+            page.select_option("#lessons", lesson)
+            for _ in range(5):
+                drawn(page)
+                assert [*page.evaluate(UNREADABLE), *page.evaluate(CUT)] == []
+                page.locator("#lesson .row:not(:first-child) button").first.click()
+                drawn(page)
+                assert [*page.evaluate(UNREADABLE), *page.evaluate(CUT)] == []
+                page.locator("#lesson .main").click()
+
+
+@pytest.mark.parametrize("width", SIZES)
+def test_every_word_of_the_microscope_can_be_read(shown, width):
+    made = microscope(Recurrent(), "AB.", ["ABBA", "AAB"])
+    with shown(made, width=width, height=SIZES[width], reduced_motion="reduce") as page:
+        for key in ("Home", "ArrowRight", "End"):
+            page.keyboard.press(key)
+            assert [*page.evaluate(UNREADABLE), *page.evaluate(CUT)] == []
+        for button in ("#gradients", "#one-step", "#number td button"):
+            page.locator(button).first.click()
+            assert [*page.evaluate(UNREADABLE), *page.evaluate(CUT)] == []
 
 
 # A language of longer words at all sizes, and each language that there is on a phone.

@@ -219,7 +219,7 @@ READ = """said => [...document.body.querySelectorAll("*")]
 # Names of operations, attributes, methods and packages; what numbers and formulas are made of.
 CODE = {
     "data", "grad", "tanh", "exp", "log", "maximum", "linear", "sigmoid", "relu", "neuron", "nan",
-    "dam", "omentum", "loss", "neurons", "micrograd", "orch", "avier",
+    "dam", "omentum", "loss", "neurons", "micrograd", "orch", "avier", "out",
 }  # fmt: skip
 
 

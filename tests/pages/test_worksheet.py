@@ -87,4 +87,12 @@ def test_solutions_are_on_paper_of_their_own(opened, tmp_path, paper, level, pag
     main(["exercise", "--level", str(level), "--seed", "7", "-o", str(path)])
     with opened(path, color_scheme="dark") as page:
         printed = page.pdf(format=paper, prefer_css_page_size=True)
+        page.emulate_media(media="print")
+        [(width, height)] = {*re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", printed)}
+        margins = 2 * 14 / 25.4 * 96
+        look = {"width": int(float(width) / 72 * 96 - margins), "height": 600}
+        page.set_viewport_size(look)
+        zooms = page.evaluate("[...document.images].map(i => i.clientWidth / i.naturalWidth)")
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) == pages
+    assert (float(width) > float(height)) == (level == 4)
+    assert 10.5 * min(zooms) >= 9  # points

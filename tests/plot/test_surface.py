@@ -69,6 +69,8 @@ def test_points_without_a_loss_are_left_out_and_a_diverging_path_ends():
     picture = landscape(lambda: a**4 + b**2, a, b, {"wild": SGD([a, b], lr=1e3)}, reach=2)
     assert len(paths(picture)["wild"]) < 50
     assert picture.axes[0].get_xlim()[1] < 4
+    [label] = picture.axes[0].get_legend().get_texts()
+    assert label.get_text().endswith(", outside")
 
 
 def test_directions_of_a_model_are_as_long_as_each_of_its_layers():
@@ -89,6 +91,8 @@ def test_directions_of_a_model_are_as_long_as_each_of_its_layers():
     x, y = np.diff(paths(picture)["SGD"], axis=0).T
     assert x.max() < 0
     assert abs(y).max() < abs(x).min()
+    assert picture.axes[0].get_legend().get_title().get_text().startswith("Paths leave this plane")
+    assert "do not show their losses" in picture.alt
 
 
 def test_paths_of_something_else_are_refused():

@@ -108,8 +108,8 @@ export function drawArithmetic() {
     whole = experiment.flow(point),
     {numbers, label} = examples[point];
   const title = neuron ? experiment.neuronTitle(neuron.layer, neuron.index) : "{{opened.whole}}";
-  const again = [sizes, activations, settings.loss, title, label].join();
-  if (shownKey !== again || !stage.svg.clientWidth) buildPart(neuron, whole);
+  const again = [sizes, activations, settings.loss, title, label, stage.svg.clientWidth].join();
+  if (shownKey !== again) buildPart(neuron, whole);
   shownKey = again;
   part = partOf(whole, nodes, neuron);
   const steps = new Steps(part, view, part.leaves),
@@ -165,9 +165,4 @@ function toldAt({phase, item}, {d, changes}, neuron) {
     const [given, sum] = [upstream, share].map(x => strong(number(x), "gradient"));
     return [to, strong(number(local), "local"), " × ", given, " = ", sum];
   });
-}
-
-// Draws it anew the next time, in another size.
-export function forgetArithmetic() {
-  shownKey = "";
 }

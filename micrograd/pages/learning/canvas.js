@@ -91,6 +91,9 @@ export function ticks(low, high, most) {
   return found.map(x => [x, rough(x, 6)]);
 }
 
+// The room for the texts of ticks beside an axis, of at least so many letters.
+export const roomFor = (ticks, least) => 6 + 0.52 * em() * Math.max(least, ...ticks.map(([, text]) => text.length));
+
 // An image of width × height pixels; colour(i) is [r, g, b] of point i, whose rows begin at the bottom.
 export function picture(width, height, colour) {
   const canvas = make("canvas", {width, height});

@@ -3,7 +3,7 @@
 import {$} from "../shared/elements.js";
 import {decimals, percent, short} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
-import {em, prepared, theme, ticks, trace} from "./canvas.js";
+import {em, prepared, roomFor, theme, ticks, trace} from "./canvas.js";
 
 const CURVES = {loss: "{{curve.loss}}", accuracy: "{{curve.accuracy}}"};
 
@@ -25,7 +25,6 @@ export function showCurve(id, {steps, unit, main, other, now, height, both}) {
 // is not known; now: the index of the present; top: the upper end of the axis, 0 for the largest number.
 function drawCurves(canvas, {steps, unit, lines, now, top, height}) {
   const [context, width] = prepared(canvas, height);
-  const box = {left: 3.1 * em(), right: width - 8, top: 0.6 * em(), bottom: height - 1.33 * em()};
   const known = lines.flatMap(({numbers}) => numbers.filter(y => y !== null && Number.isFinite(y)));
   const sorted = known.sort((a, b) => a - b),
     most = sorted.at(-1) ?? 1;
@@ -34,6 +33,11 @@ function drawCurves(canvas, {steps, unit, lines, now, top, height}) {
   const scale = value => (isLog ? Math.log10(Math.max(value, most * 1e-6)) : value);
   const low = isLog ? Math.floor(scale(sorted[0])) : Math.min(0, sorted[0] || 0),
     high = top || (isLog ? Math.ceil(scale(most)) : upperEnd(low, Math.max(most, 1e-9)));
+  const marks = ticks(low, high, 3).map(([at, text]) => {
+    const value = isLog ? 10 ** at : at;
+    return [value, top ? `${Math.round(100 * value)}%` : isLog ? short(value) : text];
+  });
+  const box = {left: roomFor(marks, 5), right: width - 8, top: 0.6 * em(), bottom: height - 1.33 * em()};
   const first = steps[0] || 0,
     end = Math.max(first + 1, steps[steps.length - 1] || 0);
   const x = i => box.left + ((steps[i] - first) / (end - first)) * (box.right - box.left);
@@ -41,11 +45,10 @@ function drawCurves(canvas, {steps, unit, lines, now, top, height}) {
 
   const right = {textAlign: "right", textBaseline: "middle"};
   Object.assign(context, {strokeStyle: theme.hairline, lineWidth: 1, fillStyle: theme.faint, ...right});
-  for (const [at, text] of ticks(low, high, 3)) {
-    const value = isLog ? 10 ** at : at;
+  for (const [value, text] of marks) {
     const ends = [box.left, box.right].map(x => [x, y(value)]);
     trace(context, ends);
-    context.fillText(top ? `${Math.round(100 * value)}%` : isLog ? short(value) : text, box.left - 5, y(value));
+    context.fillText(text, box.left - 5, y(value));
   }
   context.textBaseline = "top";
   context.textAlign = "left";

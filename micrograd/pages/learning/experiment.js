@@ -335,16 +335,6 @@ export class Experiment {
     };
   }
 
-  // The loss of the training points for other weights.
-  lossWith(weights) {
-    const {p} = this.training,
-      own = p.slice();
-    p.set(weights);
-    const {loss} = this.training.judged(this.trained, this.loss.threshold);
-    p.set(own);
-    return loss;
-  }
-
   // The loss to which the last step would have led with a tenth of the learning rate; null if there was none.
   lossWithTenth() {
     const {training, settingsOfStep, trained, loss, before} = this;
@@ -472,10 +462,16 @@ export class Experiment {
     return {graph, d, g};
   }
 
-  // How far the loss moves when a parameter moves by `size`.
+  // How far the loss of the training points moves when a parameter moves by `size`.
   nudged(place, size) {
-    const {p} = this.training;
-    return this.lossWith(p.with(place, p[place] + size)) - this.lossWith(p);
+    const {p} = this.training,
+      own = p[place];
+    const [before, after] = [own, own + size].map(number => {
+      p[place] = number;
+      return this.training.judged(this.trained, this.loss.threshold).loss;
+    });
+    p[place] = own;
+    return after - before;
   }
 
   // ---- Weights by their place among all parameters, and their names

@@ -46,11 +46,6 @@ function backwardLines({nodes, rules}, given, taken, named) {
   return lines;
 }
 
-const namedNodes = pairs => {
-  const named = [];
-  for (const [node, name] of pairs) named[node] = name;
-  return named;
-};
 const numbered = (nodes, name) => nodes.map((node, k) => [node, `${name}[${k}]`]);
 
 // A perceptron, layer by layer: for neuron i, whose parameters begin at p[f], `total` is the sum of its bias and of
@@ -68,11 +63,11 @@ function layersOf({sizes, activations}, {weighted, ...bends}) {
     const bend = bends[activations[k]],
       [entry] = bend.inputs,
       [exit] = bend.outputs,
-      bent = namedNodes([[entry, `${total}[i]`]]),
+      bent = {[entry]: `${total}[i]`},
       lines = forwardLines(bend, [exit], bent);
     const [sum, w, x] = weighted.inputs,
       [after] = weighted.outputs,
-      step = namedNodes(Object.entries({[sum]: "t", [w]: "p[f + j]", [x]: `${before}[j]`})),
+      step = {[sum]: "t", [w]: "p[f + j]", [x]: `${before}[j]`},
       added = forwardLines(weighted, [after], step);
     const from = `f = ${begin} + i * ${width + 1}`;
     forward.push(
@@ -81,7 +76,7 @@ function layersOf({sizes, activations}, {weighted, ...bends}) {
       `${total}[i] = t; ${lines.join(" ")} ${out}[i] = ${bent[exit]}; }`,
     );
     // Backwards the output is known; what lies before it is computed again.
-    const known = namedNodes(Object.entries({[entry]: `${total}[i]`, [exit]: `${out}[i]`}));
+    const known = {[entry]: `${total}[i]`, [exit]: `${out}[i]`};
     const again = forwardLines(bend, [...bend.nodes.keys()], known);
     const own = [[w, "G[f + j] +="], ...(k ? [[x, `${below}[j] +=`]] : []), [sum, "d ="]];
     backward.unshift(
@@ -100,7 +95,7 @@ function layersOf({sizes, activations}, {weighted, ...bends}) {
 
 // A model that was recorded as a whole.
 function recordedOf({graph, inputs, parameters, outputs}) {
-  const named = namedNodes([...numbered(inputs, "x"), ...numbered(parameters, "p")]);
+  const named = Object.fromEntries([...numbered(inputs, "x"), ...numbered(parameters, "p")]);
   const lines = forwardLines(graph, outputs, named, "memory");
   const given = numbered(outputs, "up"),
     taken = parameters.map((node, k) => [node, `G[${k}] +=`]);
@@ -125,7 +120,7 @@ export function flattened(model, pieces, losses, isRegression) {
   const count = model.outputs.length;
   const lossOf = (loss, before, after) => {
     const target = isRegression ? `x[${model.inputs.length}]` : "label";
-    const named = namedNodes(numbered(loss.inputs.slice(0, count), out));
+    const named = Object.fromEntries(numbered(loss.inputs.slice(0, count), out));
     if (loss.inputs.length > count) named[loss.inputs[count]] = target;
     const lines = forwardLines(loss, loss.outputs, named);
     const end = after(loss, named).join(" ");

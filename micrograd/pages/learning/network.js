@@ -3,7 +3,7 @@
 import {$, button, make, press, strong} from "../shared/elements.js";
 import {rough, shareOf} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
-import {stretch, theme} from "./canvas.js";
+import {em, stretch, theme} from "./canvas.js";
 
 const MOST_MOVES = 12; // lines with the move of their weight; of more lines only the marked one has it
 const SAID = {output: "{{net.below.output}}", gradient: "{{net.below.gradient}}"}; // below a neuron
@@ -83,7 +83,7 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
     drawing.setAttribute("height", height);
     const hasMaps = !!map(sizes.length - 1, 0),
       hasText = below(sizes.length - 1, 0).length > 0;
-    const top = 34,
+    const top = 2.3 * em(),
       gap = (height - top) / Math.max(4, ...sizes);
     const room = Math.min(hasMaps ? 44 : 22, gap - (hasText ? 15 : 5), width / sizes.length / 2);
     const side = Math.max(10, room);
@@ -118,7 +118,7 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
     sizes.forEach((size, layer) => {
       heads[layer].style.left = `${x(layer)}px`;
       const isOuter = layer === 0 || layer === sizes.length - 1;
-      heads[layer].style.top = `${isOuter ? Math.max(2, y(layer, 0) - side / 2 - 24) : 2}px`;
+      heads[layer].style.top = `${isOuter ? Math.max(2, y(layer, 0) - side / 2 - 1.6 * em()) : 2}px`;
       for (let i = 0; i < size; i++) {
         const own = buttons[layer][i],
           image = map(layer, i);
@@ -181,9 +181,5 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
 
   const bend = ({from: [a, b], to: [c, d]}) => `M${a} ${b}C${(a + c) / 2} ${b} ${(a + c) / 2} ${d} ${c} ${d}`;
 
-  const middle = (layer, index, input) => {
-    const {from, to} = lines.find(line => isSame(line, {layer, index, input}));
-    return [0, 1].map(k => (from[k] + to[k]) / 2);
-  };
-  return {draw, middle};
+  return {draw};
 }

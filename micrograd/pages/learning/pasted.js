@@ -65,12 +65,8 @@ export function pointsOf({rows, columns}, {target, used, most, known, fixed}) {
   if (names.length < 2) return {error: filled("{{csv.class}}", {got: names.join(", ")})};
   if (names.length > MOST_CLASSES && names !== known)
     return {error: filled("{{csv.classes}}", {most: MOST_CLASSES, n: names.length})};
-  const isFitting =
-    !fixed ||
-    (fixed.inputs.length === used.length &&
-      fixed.isRegression === isRegression &&
-      (isRegression || fixed.names.length === names.length));
-  if (fixed && !isFitting)
+  const shape = (inputs, isRegression, names) => [inputs.length, isRegression || names.length].join();
+  if (fixed && shape(fixed.inputs, fixed.isRegression, fixed.names) !== shape(used, isRegression, names))
     return {error: filled("{{csv.fixed}}", {n: fixed.inputs.length, got: used.length, classes: names.length})};
   const made = ({numbers}, i) =>
     isRegression ? {numbers: [...numbers, targets[i]], label: 0} : {numbers, label: places[i]};

@@ -2,7 +2,7 @@
 
 import {make} from "../shared/elements.js";
 import {filled, partsOf} from "../shared/texts.js";
-import {em, mixed, picture, prepared, stretch, theme, ticks, trace} from "./canvas.js";
+import {em, mixed, picture, prepared, roomFor, stretch, theme, ticks, trace} from "./canvas.js";
 
 // A surface interpolated on a finer grid: cubic pieces, clipped to the two values that they join, so that
 // no class appears between two neighbours that both belong to other classes.
@@ -111,7 +111,8 @@ export function captionOf(name, isCurve = false, inputs = ["x₁", "x₂"]) {
 //   curve      instead of classes, a polyline of what the model predicts
 /** @param {any} canvas @param {any} about */
 export function drawPlane(canvas, {grid, inside, low, high, ratio, points, chosen = -1, truth = null, curve = null}) {
-  const margin = {left: 2 * em(), right: 0.6 * em(), top: 4, bottom: 1.33 * em()};
+  const marks = ticks(low[1], high[1], Math.max(2, canvas.clientWidth / ratio / 60));
+  const margin = {left: roomFor(marks, 3), right: 0.6 * em(), top: 4, bottom: 1.33 * em()};
   // In a frame that is not displayed yet the width is 0.
   const inner = Math.max(60, canvas.clientWidth - margin.left - margin.right);
   const [context] = prepared(canvas, Math.round(inner / ratio) + margin.top + margin.bottom);
@@ -156,8 +157,7 @@ export function drawPlane(canvas, {grid, inside, low, high, ratio, points, chose
   for (const [x, text] of ticks(low[0], high[0], Math.max(2, inner / 90)))
     context.fillText(text, across(x), box.y + box.height + 5);
   Object.assign(context, {textAlign: "right", textBaseline: "middle"});
-  for (const [y, text] of ticks(low[1], high[1], Math.max(2, box.height / 60)))
-    context.fillText(text, box.x - 5, Math.max(10, up(y)));
+  for (const [y, text] of marks) context.fillText(text, box.x - 5, Math.max(10, up(y)));
   return {
     across,
     up,

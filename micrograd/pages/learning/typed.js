@@ -5,7 +5,7 @@ import {built, expression} from "../shared/rules.js";
 const LETTERS = {x: "a", x1: "a", y: "b", x2: "b", pi: Math.PI};
 const SIGNS = ["+ -", "* /", "^ **"].map(signs => signs.split(" "));
 const CALLED = ["sin", "cos", "tanh", "exp", "log", "sqrt", "abs"];
-const TOKENS = /\s*(\d+\.?\d*|\.\d+|[a-z]+[12]?|\*\*|[-+*/^()<>=])/iy;
+const TOKENS = /\d+\.?\d*|\.\d+|[a-z]+[12]?|\*\*|[-+*/^()<>=]/g;
 
 // The formula as in rules.js, from these tokens; undefined if they are none. A product needs no sign: 3x.
 function formulaOfTokens(tokens) {
@@ -51,13 +51,8 @@ export function formulaFrom(text) {
     .replace(/−/g, "-")
     .replace(/([²³])/g, (_, power) => `^${power === "²" ? 2 : 3}`)
     .replace(/^\s*(above|below)\b/, (_, side) => (side === "above" ? "y >" : "y <"));
-  const tokens = [];
-  TOKENS.lastIndex = 0;
-  for (let end = 0; end < plain.trimEnd().length; end = TOKENS.lastIndex) {
-    const found = TOKENS.exec(plain);
-    if (!found) return undefined;
-    tokens.push(found[1]);
-  }
-  const found = formulaOfTokens(tokens);
+  const tokens = plain.match(TOKENS) ?? [];
+  const isWhole = tokens.join("") === plain.replace(/\s/g, "");
+  const found = isWhole ? formulaOfTokens(tokens) : undefined;
   return found && {isRegression: found.isRegression, at: built(`(a, b) => ${expression(found.formula, name => name)}`)};
 }

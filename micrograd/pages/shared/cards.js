@@ -22,8 +22,9 @@ const SIZES = [
   {width: 148, leaf: 148, gaps: [150, 112, 86, 66, 86]},
   {width: 112, leaf: 112, gaps: [66, 48, 28, 48]},
 ];
-// For a presenter: small, so that all is enlarged, with room for the chain rule in three lines.
-const SLIDE = [{width: 112, leaf: 112, gaps: [100, 66, 48, 28, 48]}];
+// For a presenter: small, so that all is enlarged, with room for the chain rule in three lines; boxes with numbers.
+const SLIDE = {width: 112, leaf: 112, gaps: [100, 66, 48, 28, 48]};
+const BOXES = {width: 148, leaf: 112, gaps: [66, 48, 28, 48]};
 // of a drawing downwards: four leaves, or four cards, in a row on a phone
 const NARROW = [112, 86].map(width => ({width, leaf: 86}));
 const ROWS = ["data", "grad", "back"];
@@ -160,7 +161,8 @@ export class Stage extends Pane {
       return this.layout.fits;
     };
     const least = this.down ? NARROW[1] : SIZES[1];
-    const widths = [...(this.large ? SLIDE : SIZES), ...(this.down ? NARROW : [])];
+    const slide = this.about.some(({kind}) => kind === "box") ? [BOXES, SLIDE] : [SLIDE];
+    const widths = [...(this.large ? slide : SIZES), ...(this.down ? NARROW : [])];
     if (!heights.some(height => widths.some(size => lay(size, height))))
       if (!LINES.some(lines => heights.some(height => lay(least, height, lines)))) lay(least, heights[0]);
     items.forEach((item, k) => {

@@ -2,7 +2,7 @@
 // of its address, of the browser, or the first one. A choice from the menu writes it again from its address, which has
 // the state; in a frame without an address, from the beginning. A document can be opened only when it has ended.
 addEventListener("DOMContentLoaded", () => {
-  const {languages, parts, labels} = JSON.parse(document.getElementById("parts")?.textContent ?? "");
+  const {languages, parts, labels} = JSON.parse(document.getElementById("data")?.textContent ?? "");
   const address = () => new URLSearchParams(location.hash.slice(1));
   const known = [address().get("language"), ...navigator.languages.map(x => x.slice(0, 2))];
   const k = Math.max(0, languages.indexOf(known.find(x => languages.includes(x))));

@@ -132,12 +132,11 @@ export class Levels {
   // box around it, or -1; the arrows between them, each with the edges [node, number of the operand] that it
   // stands for; and the frames of opened boxes.
   view(open) {
-    const {graph} = this,
+    const {graph, twins} = this,
       focus = this.focus(open),
       names = this.outermost(open),
       itemOf = focus < 0 ? names : this.focused(names, focus),
       items = new Map();
-    const {twins} = this;
     itemOf.forEach((name, i) => {
       if (i in twins) return;
       let item = items.get(name);

@@ -13,5 +13,7 @@ export function listenToPresent(draw) {
     draw();
   };
   listen({present: () => present(!isPresenting())});
+  // also after a click on a slide's other buttons
+  addEventListener("click", (/** @type {any} */ {detail, target}) => detail && isPresenting() && target.blur());
   document.addEventListener("keydown", ({key}) => key === "Escape" && isPresenting() && present(false), true);
 }

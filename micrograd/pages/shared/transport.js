@@ -57,7 +57,6 @@ export function makeTransport({count, show, pace}) {
     pause();
     play();
   });
-
   const {first, back, forward} = actions;
   listenToKeys({ArrowLeft: back, ArrowRight: forward, Home: first, End: actions.last, " ": play});
 

@@ -119,7 +119,7 @@ const mostZoom = () => (isPresenting() ? 2.5 : 1.25);
 // buttons are (in a frame of another page, and one sentence).
 function heights() {
   const free = innerHeight - $("meaning").offsetHeight;
-  if (isPresenting()) return [free - $("below").offsetHeight - 66];
+  if (isPresenting()) return [free - $("bar").offsetHeight - $("below").offsetHeight - 66];
   if (document.body.matches(".embedded")) return [Math.max(210, free - $("transport").offsetHeight - 96)];
   if (document.documentElement.clientWidth < 700) return [0.56 * innerHeight];
   const least = Math.max(332, free - 412);
@@ -153,6 +153,7 @@ function drawAgain() {
 
 listenToPresent(() => {
   page.stage.large = isPresenting();
+  $(isPresenting() ? "said" : "nudging").prepend($("plot")); // there beside the words of a nudge
   page.transport.goTo(page.transport.at()); // fewer words
   drawAgain();
 });

@@ -14,13 +14,11 @@ import {asText, explained, isTold, localRule, sumOf} from "./words.js";
 const PHASES = JSON.parse("{{phase.*}}");
 
 export function showNow(moment) {
-  const {at, step, hidden, lesson, nudge, sentence} = moment;
+  const {at, step, hidden, lesson, isNudged, sentence} = moment;
   const {steps} = page.model;
   document.body.classList.toggle("backward", at >= steps.seedAt);
   $("phase").dataset.word = at < steps.seedAt ? "forward" : "backward";
   $("phase").textContent = lesson ? "{{button.step}}" : PHASES[step.phase === "seed" ? "backward" : step.phase];
-  // on a slide, a nudge is told here, and not beside the curve
-  const isNudged = nudge && step.phase === "end" && isPresenting();
   withButtons($("sentenceNow"), isNudged ? toldNudge(moment) : lesson ? "" : sentence);
   showEquation(moment);
   showChains(moment);
@@ -68,7 +66,7 @@ function showChains({at, chains, state, hidden, lesson}) {
   const sign = text => make("span", "sign", text);
   const most = isPresenting() ? 2 : chains[0]?.giver < 0 ? 3 : 6;
   const first = chains.find(isTold); // only its factors are named: the others are below it
-  const note = text => $("chains").append(withButtons(make("p", "note"), text));
+  const note = (text, name = "note") => $("chains").append(withButtons(make("p", name), text));
   for (const chain of chains.slice(0, most)) {
     const isHidden = hidden.has(chain.node);
     const use = chain.use ? make("small", "", ` ${chain.use}`) : "";
@@ -87,6 +85,6 @@ function showChains({at, chains, state, hidden, lesson}) {
     if (!isHidden) row.append(make("span", "sum", sumOf(model, chain, state)));
     $("chains").append(row);
   }
-  if (chains.length > most) note(filled("{{list.rest}}", {n: chains.length - most}));
+  if (chains.length > most) note(filled("{{list.rest}}", {n: chains.length - most}), "note rest");
   if (!lesson) for (const text of explained(model, at, page.mistake || hidden.size ? null : first)) note(text);
 }

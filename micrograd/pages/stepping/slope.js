@@ -3,6 +3,7 @@
 
 import {$, make} from "../shared/elements.js";
 import {number, round} from "../shared/numbers.js";
+import {isPresenting} from "../shared/present.js";
 import {filled} from "../shared/texts.js";
 import {page, unit} from "./state.js";
 
@@ -38,7 +39,7 @@ export function moveAt({clientX}) {
   return +(Math.round(((2 * share - 1) * reachOf(picked, delta)) / least) * least).toPrecision(6);
 }
 
-export function showSlope({state, hidden, isComplete, nudge}) {
+export function showSlope({state, hidden, isComplete, nudge, isNudged}) {
   const {model, picked, delta} = page;
   const {root} = model.graph;
   const isKnown = state.known[root] && !hidden.has(root);
@@ -46,7 +47,7 @@ export function showSlope({state, hidden, isComplete, nudge}) {
   const isSloped = Number.isFinite(slope);
   const [leaf, result] = [picked, root].map(i => model.name(i) ?? "");
   const plot = $("slope");
-  $("plot").hidden = picked < 0 || Boolean(model.fixed[picked]);
+  $("plot").hidden = picked < 0 || Boolean(model.fixed[picked]) || (isPresenting() && !(isNudged && isKnown));
   const said = {leaf, result, x: number(x), y: number(y), slope: number(slope), size: number(-slope)};
   const isWrong = model.wrong.some(([i]) => i === picked); // a mistake: then it is no slope
   const tangent = slope < 0 ? "{{slope.falling}}" : "{{slope.tangent}}";

@@ -145,7 +145,7 @@ function updateOf({leaf, from, rate, grad, to}) {
   const start = `${page.model.name(leaf)}: ${number(from)} − ${number(rate)} × `;
   if (grad === undefined) return [start, make("span", "gradient", WORDS.gradient)];
   const [old, slope, result] = [from, grad, to].map(x => +x.toPrecision(4));
-  const isExact = Math.abs(old - rate * slope - result) < 1e-9 * Math.abs(to);
+  const isExact = Math.abs(old - rate * slope - result) <= 1e-9 * Math.abs(to);
   const sum = [isExact ? " = " : " ≈ ", strong(number(to)), grad ? "" : ": {{step.stays}}"];
   return [start, make("span", "gradient", inFormula(grad)), ...sum];
 }
@@ -162,7 +162,8 @@ function oneStep() {
   compute();
   const before = d[graph.root];
   const after = model.steps.d[graph.root];
-  const lesson = {d, before, after, count: moves.length, rows: moves.slice(0, 6)};
+  const rows = [...moves.filter(({grad}) => grad), ...moves.filter(({grad}) => !grad).slice(0, 2)].slice(0, 6);
+  const lesson = {d, before, after, count: moves.length, rows};
   Object.assign(page, {nudging: false, lesson, descent: [...(descent.length ? descent : [before]), after]});
   page.transport.goTo(model.steps.count - 1);
   for (const id of ["said", "phase"]) $(id).scrollIntoView({block: "nearest"}); // its beginning, if it is long

@@ -50,8 +50,8 @@ export function drawValues({state, hidden}) {
   const grad = line(outputs, "grad", "gradient", seeded, i => g[i]);
   const share = line(receivers, "{{word.share}}", "gradient", seeded, i => back.get(i));
   $("values").replaceChildren(
-    make("h2", "", filled("{{values.of}}", {name: boxes[values].label, n: counted(outputs.length)})),
     make("button", {class: "close", click: () => showValues(values)}, "{{explain.close}}"),
+    make("h2", "", filled("{{values.of}}", {name: boxes[values].label, n: counted(outputs.length)})),
     table(outputs, data, grad),
     ...(receivers.length ? [make("h2", "", "{{values.back}}"), table(receivers, share)] : []),
   );
