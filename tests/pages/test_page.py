@@ -88,7 +88,7 @@ def test_a_group_of_texts_is_json(tmp_path):
 
 
 def test_a_text_may_have_any_character(tmp_path, opened):
-    hostile = "</script><script>`${1}\"'\\ & \u2028 {{js}} {n}"
+    hostile = "</script><script>`${}\"'\\ & \u2028 {{ js }}"
     own = tmp_path / "own.toml"
     own.write_text(f'[pages]\n"steps.at" = {json.dumps(hostile)}\n', encoding="utf-8")
     script = 'import {filled} from "./shared/texts.js";\n'
