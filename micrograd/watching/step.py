@@ -198,6 +198,7 @@ class Step:
     loss: float = math.nan  # the mean of those on which backward() was called
     passes: int = 0  # calls of backward()
     turns: int = 0  # of the loop
+    is_due: bool = True  # it is to be looked at
     is_stale: bool = False  # backward() was called on the loss of the step before
     reached: bool | None = None  # whether it reached a parameter; None if unknown
     printed: float | None = None  # a variable `loss` on which backward() was not called

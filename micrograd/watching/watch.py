@@ -28,7 +28,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from numbers import Real
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 from tqdm import tqdm
 
@@ -49,25 +49,14 @@ from micrograd.watching import findings as rules
 from micrograd.watching.step import History, Look, Step
 
 SHARE = 0.01  # of the time of a loop, for looking at graphs and for the accuracy
-FIRST, EVERY = 6, 20  # steps whose numbers are judged: the first ones, then some
+FIRST, EVERY = 4, 20  # steps that are judged: the first ones (what is wrong may begin with the
+# second, and is told if it was found three times), then some
 OFTEN = 0.1  # seconds between two looks at the bar
 SOME = 32  # examples with which a compiled function is run eagerly, for a look at its graph
 MOST = 1000  # examples of which the accuracy is shown
 OVER = re.compile(r"^\s*(\w+)\s*(=\s*\1\s*-|-=)[^#=]*\.grad")  # p = p - 0.1 * p.grad
 
 Numbers = tuple[list[float], list[float]]  # data and gradients of all parameters
-
-
-class Finding(NamedTuple):
-    """What is wrong since which step, what to do, and both as a sentence."""
-
-    step: int
-    what: str
-    how: str
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
 
 
 class Report(str):
@@ -107,14 +96,13 @@ class Run:
     ) -> None:
         self.items, self.model, self.bar, self.language = items, model, bar, language
         self.examples = None if X is None or y is None else (plain(X)[:MOST], flat(y)[:MOST])
-        self.findings: dict[str, Finding] = {}  # by their names in findings.py
+        self.findings: dict[str, str] = {}  # sentences, by their names in findings.py
         self._texts = texts_of("watch", language)
         self._times: Counter[str] = Counter()
         self._number = 0  # of steps so far
         self._step: Step | None = None  # the one that is going on
         self._unjudged: Step | None = None  # the last one, if it was not looked at
         self._again: Callable[..., Look] | None = None  # runs a compiled function eagerly
-        self._was_whole = False  # a compiled function did a step since the loop went round
         self._failed = ""  # the operation that raised an error
         self._root: Callable[[], object] = lambda: None  # of the last backward pass
         self._spent, self._begin = 0.0, perf_counter()
@@ -163,7 +151,7 @@ class Run:
         losses = self.history.losses or [math.nan]
         key = "run" if self.findings else "fine" if self.history.losses else "none"
         known = {"first": f"{losses[0]:.4g}", "last": f"{losses[-1]:.4g}", "n": self._number}
-        lines = [filled(self._texts[key], **known), *map(str, self.findings.values())]
+        lines = [filled(self._texts[key], **known), *self.findings.values()]
         return Report("\n".join(lines))
 
     # ---- What the loop and the engine tell
@@ -191,12 +179,13 @@ class Run:
         step.is_stale = self._root() is root if first else step.is_stale
         self._root = weakref.ref(root)
         checked: list[Any] = [loss, *step.grads]
-        if self._looking and isinstance(root, Value):
+        if step.is_due and isinstance(root, Value):
             checked += [v.data for v in order]
             if not step.reached:
                 look = Look(order, self._index)
                 step.reached, step.look = bool(look.used), look if look.used or first else step.look
-            known = variables(None) if first and self._is_early else {}  # it takes a while
+            is_early = step.number <= FIRST
+            known = variables(None) if first and is_early else {}  # it takes a while
             other = known.get("loss")
             if isinstance(other, Value) and other._prev and other is not root:
                 step.printed = None if any(other is v for v in order) else other.data
@@ -217,8 +206,7 @@ class Run:
         """
         if not self._values:
             self._own(_in_graph(_look(function, examples, 0, {}).leaves))
-        self._was_whole, self._step = True, None
-        self._again = partial(_look, function, examples)
+        self._again, self._step = partial(_look, function, examples), None
         every = EVERY if self._number < 10 * EVERY else 10 * EVERY
         due = [n <= FIRST or n % every == 0 for n in (self._number + 1, self._number + 2)]
         now = self._numbers() if any(due) else self._last
@@ -245,8 +233,8 @@ class Run:
 
         Without a backward pass, or if gradients were thrown away, the step is over as well.
         """
-        was_whole, self._was_whole, self._failed = self._was_whole, False, ""
-        if was_whole and not self._step:
+        self._failed = ""
+        if self._again and not self._step:  # compiled steps
             return
         now = self._numbers()
         self._step = step = self._step or self._opened(self._last)
@@ -294,18 +282,15 @@ class Run:
 
     def _opened(self, now: Numbers) -> Step:
         self._number += 1
-        # what is wrong may begin with the second one
-        self._is_early = self._number <= rules.TIMES + 1
-        self._looking = self._is_early or not self._number % EVERY or self._may_look()
-        return Step(self._number, *now, grads=[0.0] * len(self._values))
+        is_due = self._number <= FIRST or not self._number % EVERY or self._may_look()
+        return Step(self._number, *now, grads=[0.0] * len(self._values), is_due=is_due)
 
     def _close(self, step: Step, now: Numbers, times: int = 1) -> None:
         start = perf_counter()
         step.after, step.left, self._last = now[0], step.left or now[1], now
         self._step = None
         self.history.losses.append(step.loss)
-        is_due = step.number <= FIRST or step.number % EVERY == 0 or not step.moved
-        self._unjudged = None if self._looking or step.bad or is_due else step
+        self._unjudged = None if step.is_due or step.bad or not step.moved else step
         if not self._unjudged:
             self._judge(step, times)
         self._spent += perf_counter() - start
@@ -327,9 +312,8 @@ class Run:
             self._times[name] = self._times[name] + times if gaps is not None else 0
             if gaps is not None and (finding in rules.AT_ONCE or self._times[name] >= rules.TIMES):
                 told = {"step": step.number, **_told(name, gaps, self._texts)}
-                text = filled(self._texts["run.finding"], **told)
-                self.findings[name] = Finding(**told, text=text)
-                tqdm.write(str(self.findings[name]))
+                self.findings[name] = filled(self._texts["run.finding"], **told)
+                tqdm.write(self.findings[name])
 
     def _first_bad(self, order: Sequence[Any]) -> dict[str, str] | None:
         # The first operation that gave a number that is not finite, forward or backward.
