@@ -227,7 +227,7 @@ class History:
             "truth": [scene.line.tolist()] if len(scene.line) else [],
             "low": plane.low.tolist(),
             "high": plane.high.tolist(),
-            "ratio": float(np.divide(*(plane.high - plane.low))) if plane.equal else 1.0,
+            "ratio": plane.ratio,
             "grid": plane.shape,
             "scores": _base64(packed, np.int8),
             "units": units,

@@ -30,8 +30,9 @@ class Plane:
 
     Attributes:
         low, high: lower left and upper right corners of the rectangle, including a margin.
-        equal: whether both axes use the same unit of length; False if the points extend more than
-            4 times as far along one of them.
+        ratio: width / height of its picture, in which both axes use the same unit of length; 1 if
+            the points extend more than 4 times as far along one of them.
+        limits: its limits and its aspect, for `ax.set`.
         shape: numbers of columns and rows of the grid, of which the larger one is `resolution`.
         grid: the grid points row by row, shape (columns * rows, 2).
 
@@ -43,12 +44,16 @@ class Plane:
     def __init__(self, X: Array, resolution: int) -> None:
         low, high = np.min(X, axis=0), np.max(X, axis=0)
         span = high - low
-        self.equal = bool(max(span) <= 4 * min(span))
-        margins = 0.1 * (max(span) if self.equal else span)
+        is_equal = bool(max(span) <= 4 * min(span))
+        margins = 0.1 * (max(span) if is_equal else span)
         margins = np.where(margins > 0, margins, 1.0)
         self.low, self.high = low - margins, high + margins
         span = self.high - self.low
-        shares = span / max(span) if self.equal else np.ones(2)
+        self.ratio = float(span[0] / span[1]) if is_equal else 1.0
+        limits = zip(self.low, self.high, strict=True)
+        self.limits: Any = dict(zip(("xlim", "ylim"), limits, strict=True))
+        self.limits["aspect"] = "equal" if is_equal else "auto"
+        shares = span / max(span) if is_equal else np.ones(2)
         self.shape = np.maximum(2, np.rint(resolution * shares)).astype(int).tolist()
         axes = map(np.linspace, self.low, self.high, self.shape)
         self.grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
