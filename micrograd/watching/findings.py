@@ -22,7 +22,7 @@ from operator import mul
 from statistics import fmean
 from typing import Any
 
-from micrograd.watching.step import History, Look, norm
+from micrograd.watching.step import History, Look, Step, norm
 
 Gaps = dict[str, Any] | None
 
@@ -186,15 +186,15 @@ def accumulated(h: History) -> Gaps:
 
 def _adds_up(h: History) -> bool:
     # Whether d[t] = d[t - 1] - r g[t], with the r of the first step: a velocity without damping.
-    last, *steps = [*h.steps][-3:]
+    steps = [*h.steps][-3:]
     rate = -dot(h.first.movement, h.first.grads) / (norm(h.first.grads) ** 2 or math.inf)
-    are_so = [rate > 0, last.number + 2 == h.step.number]
-    for step in steps:
+
+    def is_sum(last: Step, step: Step) -> bool:
         all_three = zip(step.movement, last.movement, step.grads, strict=True)
         left = [now - before + rate * g for now, before, g in all_three]
-        are_so.append(norm(left) < ALIKE * norm(step.movement))
-        last = step
-    return all(are_so)
+        return norm(left) < ALIKE * norm(step.movement)
+
+    return rate > 0 and steps[0].number + 2 == h.step.number and all(map(is_sum, steps, steps[1:]))
 
 
 def missing(h: History) -> Gaps:
@@ -265,10 +265,12 @@ def uphill(h: History) -> Gaps:
     steps, first = [*h.steps][-3:], h.first
     if len(steps) < 3 or any(x.loss <= 0 or dot(x.movement, x.grads) <= 0 for x in steps):
         return None
-    beside = [norm(rest(x.movement, x.grads)) for x in (first, *steps)]
-    off = [b / (norm(x.movement) or math.inf) for b, x in zip(beside, (first, *steps), strict=True)]
-    is_late = max(off[1:]) < ALIKE and sum(map(bool, h.step.movement)) > 3  # no momentum is so
-    is_early = off[0] < 0.05 and dot(first.movement, first.grads) > 0
+
+    def off(x: Step) -> float:
+        return norm(rest(x.movement, x.grads)) / (norm(x.movement) or math.inf)
+
+    is_late = max(map(off, steps)) < ALIKE and sum(map(bool, h.step.movement)) > 3  # no momentum
+    is_early = off(first) < 0.05 and dot(first.movement, first.grads) > 0
     step = first if is_early else h.step
     return {"rate": norm(step.movement) / norm(step.grads)} if is_early or is_late else None
 

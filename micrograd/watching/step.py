@@ -224,8 +224,6 @@ class History:
     names: list[str]  # paths of the parameters
     steps: deque[Step] = field(default_factory=partial(deque, maxlen=4))
     looks: deque[Look] = field(default_factory=partial(deque, maxlen=16))
-    # Pairs of the inputs of an example and its target, and how often they are in these graphs.
-    seen: Counter[tuple[tuple[float, ...], float]] = field(default_factory=Counter)
     first: Step = field(init=False)
     used: set[int] = field(default_factory=set)  # parameters that were in a graph
     losses: list[float] = field(default_factory=list)  # of all steps
@@ -249,7 +247,7 @@ class History:
         self.steps.append(step)
         self.norms.append(norm(step.grads))
         if step.look:
-            self.see(step.look)
+            self.looks.append(step.look)
             self.used |= step.look.used
         if step.moved and (size := norm(step.data)):
             self.most = max(self.most, norm(step.movement) / size)
@@ -259,15 +257,10 @@ class History:
                 parts |= {layer: x / y} if y else {}
             self.updates.append((step.number, parts))
 
-    def see(self, look: Look) -> None:
-        """Adds a graph."""
-        oldest = self.looks[0].examples if len(self.looks) == self.looks.maxlen else []
-        self.looks.append(look)
-        self.seen.update(look.examples)
-        self.seen.subtract(oldest)
-        for pair in oldest:
-            if not self.seen[pair]:
-                del self.seen[pair]
+    @property
+    def seen(self) -> Counter[tuple[tuple[float, ...], float]]:
+        """Pairs of an example's inputs and its target, and how often the last graphs have them."""
+        return Counter(pair for look in self.looks for pair in look.examples)
 
     @property
     def step(self) -> Step:

@@ -23,7 +23,7 @@ import runpy
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from numbers import Real
@@ -122,7 +122,7 @@ class Run:
     def __iter__(self) -> Iterator[Any]:
         """The items; while they last, backward passes are watched."""
         self._begin, shown = perf_counter(), 0.0
-        total = len(self.items) if isinstance(self.items, Sized) else None
+        total = len(self.items) if hasattr(self.items, "__len__") else None
         with tqdm(total=total, unit="step", disable=not self.bar) as bar:
             with self.watching():
                 for item in self.items:
@@ -184,8 +184,7 @@ class Run:
             if not step.reached:
                 look = Look(order, self._index)
                 step.reached, step.look = bool(look.used), look if look.used or first else step.look
-            is_early = step.number <= FIRST
-            known = variables(None) if first and is_early else {}  # it takes a while
+            known = variables(None) if first and step.number <= FIRST else {}  # it takes a while
             other = known.get("loss")
             if isinstance(other, Value) and other._prev and other is not root:
                 step.printed = None if any(other is v for v in order) else other.data
@@ -263,9 +262,7 @@ class Run:
         if self._again and (rules.stays(self.history) or rules.stalled(self.history)):
             looks = [look for start in range(3) if (look := self._look_again(start))]
             self.history.looks.clear()
-            self.history.seen.clear()
-            for look in looks:
-                self.history.see(look)
+            self.history.looks += looks
             self._tell(self.history.step)
         if self._unjudged:
             self._judge(self._unjudged)
