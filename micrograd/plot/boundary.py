@@ -1,8 +1,4 @@
-"""The decision boundary: which class a model predicts at each point of a plane.
-
-With two classes a model returns one score for a point, above 0 for the second class. With more
-classes it returns a score for each class, and the largest wins.
-"""
+"""The decision boundary: which class a model predicts at each point of a plane."""
 
 from __future__ import annotations
 

@@ -152,17 +152,6 @@ def health(run: Run, *, dark: bool = False, language: str | None = None) -> Figu
         ValueError: the run has no step yet.
 
     Source: A. Karpathy, "Building makemore, part 3: activations and gradients, BatchNorm", 2022.
-
-    >>> from micrograd import MLP, SGD, watch
-    >>> model, X, y = MLP(2, [3, 1]), [[1.0, 0.5], [-0.5, 1.0]], [1.0, -1.0]
-    >>> optimizer, run = SGD(model.parameters(), lr=0.01), watch(range(3), model, bar=False)
-    >>> for step in run:
-    ...     optimizer.zero_grad()
-    ...     loss = sum((model(x) - t) ** 2 for x, t in zip(X, y))
-    ...     loss.backward()
-    ...     optimizer.step()
-    >>> [ax.get_xlabel() for ax in health(run).axes]
-    ['output of an activation', 'gradient', 'step']
     """
     history = run.history
     if not history.steps:
@@ -170,9 +159,8 @@ def health(run: Run, *, dark: bool = False, language: str | None = None) -> Figu
     outputs: dict[str, list[float]] = defaultdict(list)
     for (_, first), some in history.look.units.items():
         outputs[history.layer[first]] += some
-    gradients = {
-        layer: [history.step.grads[i] for i in inside] for layer, inside in history.layers.items()
-    }
+    last, layers = history.step.grads, history.layers
+    gradients = {layer: [last[i] for i in inside] for layer, inside in layers.items()}
     figure = NotebookFigure(12.0, 3.4, dark)
     left, middle, right = figure.subplots(1, 3)
     _draw_shares(left, outputs, said("plot", "health.output"))

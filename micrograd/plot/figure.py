@@ -39,11 +39,7 @@ def class_shades(theme: Theme) -> Any:
 
 
 def theme_of(ax: Axes) -> Theme:
-    """The light or the dark theme, whichever can be read on the background of the figure.
-
-    >>> theme_of(NotebookFigure(4, 3, dark=True).add_subplot()) is DARK
-    True
-    """
+    """The light or the dark theme, whichever can be read on the background of the figure."""
     *colour, opacity = to_rgba(ax.figure.figure.get_facecolor())
     return DARK if sum(colour) < 1.5 and opacity else LIGHT
 
@@ -156,16 +152,12 @@ def save(figure: Figure, path: FilePath) -> None:
     kind = check_path(path, (*ENDINGS, "gif", "") if film else ENDINGS)
     if film and kind in ("gif", ""):
         return write_film(path, film())
-    content = io.BytesIO()
+    content, about = io.BytesIO(), {"Description": getattr(figure, "alt", "")}
+    about = about if about["Description"] else {}
     # Without dates and random ids, the same figure gives the same file.
-    about = getattr(figure, "alt", "") or None
-    undated = {
-        "svg": {"Date": None, "Description": about},
-        "png": {"Description": about} if about else {},
-        "pdf": {"CreationDate": None},
-    }
+    known = {"svg": about | {"Date": None}, "png": about, "pdf": {"CreationDate": None}}
     with matplotlib.rc_context({"svg.hashsalt": "micrograd"}):
-        figure.savefig(content, format=kind, dpi=200, facecolor="auto", metadata=undated.get(kind))
+        figure.savefig(content, format=kind, dpi=200, facecolor="auto", metadata=known.get(kind))
     write_whole(path, content.getvalue())
 
 

@@ -114,9 +114,8 @@ def scores(predict: Model, points: Array, width: int = 1) -> Array:
     """The scores of a model at n points, shape (n, width), computed without a graph.
 
     `predict` is called with an array of shape (n, 2) or, if that fails, with one point [x1, x2] at
-    a time, and returns numbers or Values. A picture needs thousands of scores. So a model that
-    computes with Values is called once, with Values that hold the coordinates of all points, if
-    three points show that this works.
+    a time, and returns numbers or Values. A model that computes with Values is called once for all
+    points, if three of them show that this works.
 
     Raises:
         ValueError: `predict` fails both ways, or a score is NaN.
@@ -144,10 +143,8 @@ def scores(predict: Model, points: Array, width: int = 1) -> Array:
                 found = floats(way(points), len(points), width)
             if np.isnan(found).any():
                 x1, x2 = points[np.isnan(found).any(axis=1)][0]
-                raise ValueError(
-                    f"expected a score at every point, got NaN at [{x1:.4g}, {x2:.4g}]: if "
-                    "training diverged, lower the learning rate"
-                )
+                got = f"expected a score at every point, got NaN at [{x1:.4g}, {x2:.4g}]"
+                raise ValueError(f"{got}: if training diverged, lower the learning rate")
             return np.clip(found, -1e9, 1e9)  # an infinite score cannot be interpolated
     raise ValueError(
         f"predict should take an array of shape (n, 2) and return n x {width} scores, or take a "
@@ -170,11 +167,7 @@ def _with_values(predict: Model, points: Array, known: Array) -> Array | None:
 
 
 def floats(results: object, n: int, width: int = 1) -> Array:
-    """Numbers or Values as floats of shape (n, width).
-
-    >>> floats([Value(1.0), 2], 2).tolist()
-    [[1.0], [2.0]]
-    """
+    """Numbers or Values as floats of shape (n, width)."""
     array = np.asarray(results)
     if array.size != n * width or (width > 1 and n > 1 and array.shape[0] != n):
         raise ValueError(f"expected shape ({n}, {width}), got shape {array.shape}")

@@ -3,13 +3,6 @@
 A function returns None, or the gaps of its sentences in `texts/en.toml`; `key` in them chooses
 among several sentences. A finding is told when it was found in three steps in a row, or looks at
 several steps itself. An effect is told only if nothing else was: it may follow from that.
-
-    >>> from micrograd.watching.step import Step
-    >>> history = History(["w"])
-    >>> for number, w in enumerate((3.0, 5.0, 8.0)):  # w.data += 0.5 * w.grad
-    ...     history.add(Step(number, [w], [0.0], [w + 1], after=[w + (w + 1) / 2], loss=9.0))
-    >>> uphill(history)
-    {'rate': 0.5}
 """
 
 from __future__ import annotations

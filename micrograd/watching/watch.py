@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from numbers import Real
+from operator import length_hint
 from time import perf_counter
 from typing import Any
 
@@ -122,7 +123,7 @@ class Run:
     def __iter__(self) -> Iterator[Any]:
         """The items; while they last, backward passes are watched."""
         self._begin, shown = perf_counter(), 0.0
-        total = len(self.items) if hasattr(self.items, "__len__") else None
+        total = length_hint(self.items) or None
         with tqdm(total=total, unit="step", disable=not self.bar) as bar:
             with self.watching():
                 for item in self.items:
@@ -314,14 +315,16 @@ class Run:
 
     def _first_bad(self, order: Sequence[Any]) -> dict[str, str] | None:
         # The first operation that gave a number that is not finite, forward or backward.
-        for node in order if isinstance(order[-1], Value) else ():
-            if not math.isfinite(node.data):
-                formula = self._formula(node._op, node._prev) if node._prev else ""
-                if node in self._index:
-                    name = self.history.names[self._index[node]]
-                    formula = filled(self._texts["run.formula.update"], name=name)
-                key = {} if formula else {"key": "nonfinite.data"}
-                return {"formula": formula, "result": f"{node.data}", **key}
+        bad = (v for v in order if isinstance(v, Value) and not math.isfinite(v.data))
+        if node := next(bad, None):
+            if node in self._index:
+                name = self.history.names[self._index[node]]
+                formula = filled(self._texts["run.formula.update"], name=name)
+            elif node._prev:
+                formula = self._formula(node._op, node._prev)
+            else:
+                return {"key": "nonfinite.data", "result": f"{node.data}"}
+            return {"formula": formula, "result": f"{node.data}"}
         for node in reversed(order):
             operands = getattr(node, "_prev", ())
             if not all(math.isfinite(operand.grad) for operand in operands):
@@ -367,10 +370,10 @@ class Run:
         self.examples = None  # not classes
 
     def _state(self) -> str:
-        share = self.history.accuracy
-        told = {"loss": [f"{loss:.4g}" for loss in self.history.losses[-1:]],
-                "right": [] if share is None else [f"{share:.0%}"]}  # fmt: skip
-        return ", ".join(filled(self._texts[f"run.state.{x}"], x=y) for x in told for y in told[x])
+        known = [("loss", f"{loss:.4g}") for loss in self.history.losses[-1:]]
+        if self.history.accuracy is not None:
+            known.append(("right", f"{self.history.accuracy:.0%}"))
+        return ", ".join(filled(self._texts[f"run.state.{key}"], x=x) for key, x in known)
 
 
 watch = Run  # as one calls it
