@@ -126,8 +126,7 @@ class History:
         found = scores(self.model, np.concatenate(places), scene.outputs)
         on_grid, *at = np.split(found, np.cumsum(list(map(len, places)))[:-1])
         if self._map_plane is not None:
-            neurons = sum(map(len, self._layers))
-            maps = scores(self._outputs, self._map_plane.grid, neurons)
+            maps = scores(self._outputs, self._map_plane.grid, sum(map(len, self._layers)))
         training, validation = (
             {"loss": x, "accuracy": accuracy(z, k) if len(k) else None}
             for x, z, k in zip(losses, at, (scene.labels, scene.truth), strict=True)

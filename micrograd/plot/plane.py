@@ -50,9 +50,8 @@ class Plane:
         self.low, self.high = low - margins, high + margins
         span = self.high - self.low
         self.ratio = float(span[0] / span[1]) if is_equal else 1.0
-        limits = zip(self.low, self.high, strict=True)
-        self.limits: Any = dict(zip(("xlim", "ylim"), limits, strict=True))
-        self.limits["aspect"] = "equal" if is_equal else "auto"
+        xlim, ylim = zip(self.low, self.high, strict=True)
+        self.limits: Any = {"xlim": xlim, "ylim": ylim, "aspect": "equal" if is_equal else "auto"}
         shares = span / max(span) if is_equal else np.ones(2)
         self.shape = np.maximum(2, np.rint(resolution * shares)).astype(int).tolist()
         axes = map(np.linspace, self.low, self.high, self.shape)

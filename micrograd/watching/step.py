@@ -113,7 +113,9 @@ class Look:
             elif op == "log" and operands[0]._op == "/" and operands[0]._prev[0]._op == "exp":
                 self._see_score(operands[0]._prev[0]._prev[0], unit)
             elif op == "exp":
-                self._see_exponential(operands[0])
+                x = _unshifted(operands[0])
+                if x._op == "sigmoid" or (x._op == "/" and x._prev[0]._op == "exp"):
+                    self.twice = "sigmoid" if x._op == "sigmoid" else "softmax"
             if node not in last and (known := [last[x] for x in operands if x in last]):
                 last[node] = max(known, key=level.__getitem__)
         self._see_differences(order, unit)
@@ -155,17 +157,16 @@ class Look:
 
     def _see_score(self, x: Any, unit: Mapping[Any, int]) -> None:
         # In a cross-entropy, log(...) - t * score or log(...) - score of the right class.
-        x = x._prev[0] if x._op == "-" else x  # the largest score is subtracted first
+        x = _unshifted(x)
         inner = x._prev[0] if x._op == "tanh" else x
         if inner in unit:
             self.scores.append(("", x._op, unit[inner]))
         elif x._op == "*":
             self.scores += [("", op, t) for op, t in _labels(x)]
 
-    def _see_exponential(self, x: Any) -> None:
-        x = x._prev[0] if x._op == "-" else x  # the largest score is subtracted first
-        if x._op == "sigmoid" or (x._op == "/" and x._prev[0]._op == "exp"):
-            self.twice = "sigmoid" if x._op == "sigmoid" else "softmax"
+
+def _unshifted(x: Any) -> Any:
+    return x._prev[0] if x._op == "-" else x  # the largest score is subtracted first
 
 
 def _labels(product: Any) -> list[tuple[str, float]]:

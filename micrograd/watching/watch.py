@@ -50,8 +50,7 @@ from micrograd.watching import findings as rules
 from micrograd.watching.step import History, Look, Step
 
 SHARE = 0.01  # of the time of a loop, for looking at graphs and for the accuracy
-FIRST, EVERY = 4, 20  # steps that are judged: the first ones (what is wrong may begin with the
-# second, and is told if it was found three times), then some
+FIRST, EVERY = 4, 20  # steps that are judged: three from the second one on, then some
 OFTEN = 0.1  # seconds between two looks at the bar
 SOME = 32  # examples with which a compiled function is run eagerly, for a look at its graph
 MOST = 1000  # examples of which the accuracy is shown
@@ -442,14 +441,14 @@ def _parameters(model: Any) -> tuple[list[tuple[str, Any]], list[tuple[str, Any]
     paths = {key: path for some in reversed(places) for key, path in some.items()}
     if len({path.partition(".")[0] for path in paths.values()}) == 1:  # one model has all
         paths = {key: path.partition(".")[2] or path for key, path in paths.items()}
-    named = []
+    names = []
     for i, p in enumerate(parameters):
         if not isinstance(p.data, Real):
             got = f"got {type(p.data).__name__} as the data of parameter {i}"
             raise TypeError(f"watch expects parameters with one number each, {got}")
         label = paths.get(id(p)) or getattr(p, "label", "")
-        named.append((label or said("watch", "run.parameter", n=i), p))
-    return named, hidden
+        names.append(label or said("watch", "run.parameter", n=i))
+    return [*zip(names, parameters, strict=True)], hidden
 
 
 def _in_graph(order: Sequence[Any]) -> list[Any]:
