@@ -262,7 +262,7 @@ def uphill(h: History) -> Gaps:
     def off(x: Step) -> float:
         return norm(rest(x.movement, x.grads)) / (norm(x.movement) or math.inf)
 
-    is_late = max(map(off, steps)) < ALIKE and sum(map(bool, h.step.movement)) > 3  # no momentum
+    is_late = max(map(off, steps)) < ALIKE and sum(map(bool, h.step.movement)) > 3  # not momentum
     is_early = off(first) < 0.05 and dot(first.movement, first.grads) > 0
     step = first if is_early else h.step
     return {"rate": norm(step.movement) / norm(step.grads)} if is_early or is_late else None
@@ -463,7 +463,7 @@ def dead(h: History) -> Gaps:
 
 def saturated(h: History) -> Gaps:
     """Outputs of tanh or sigmoid at their limits, where the slope is nearly 0."""
-    first = _flat(h, h.first.look or Look())
+    first = _flat(h, h.first.look)
     for layer, share in _flat(h, h.look).items():
         from_start = min(share, first.get(layer, 0)) > ALL_FLAT and stays(h)
         if from_start or (share > FLAT and layer != [*h.layers][-1] and stalled(h)):
@@ -471,10 +471,10 @@ def saturated(h: History) -> Gaps:
     return None
 
 
-def _flat(h: History, look: Look) -> dict[str, float]:
+def _flat(h: History, look: Look | None) -> dict[str, float]:
     # The share of saturated outputs in each layer.
     flat: dict[str, list[bool]] = defaultdict(list)
-    for (op, unit), xs in look.units.items():
+    for (op, unit), xs in look.units.items() if look else ():
         if op != "ReLU":
             slopes = (1 - x * x if op == "tanh" else 4 * x * (1 - x) for x in xs)
             flat[h.layer[unit]] += [slope < NO_SLOPE for slope in slopes]

@@ -137,13 +137,17 @@ class Run:
     @contextmanager
     def watching(self) -> Iterator[Run]:
         """A block in which backward passes are watched; at its end, the run is over."""
-        undo = _listen(self._values)
+        kind: Any = type(self._values[0]) if self._values else Value
+        backward = None if issubclass(kind, Value) else vars(kind).get("backward")
         watchers.append(self)
         try:
+            if backward:
+                kind.backward = _told_of(backward)
             yield self
         finally:
             watchers.remove(self)
-            undo()
+            if backward:
+                kind.backward = backward
             self.finish()
 
     def report(self) -> Report:
@@ -471,20 +475,14 @@ def _ignores_upstream(node: Value) -> bool:
     return any(found[0]) and found[0] == found[1]
 
 
-def _listen(values: Sequence[Any]) -> Callable[[], None]:
-    # Has backward() of another engine tell the watchers, too; the result undoes it.
-    kind: Any = type(values[0]) if values else Value
-    original = vars(kind).get("backward")
-    if issubclass(kind, Value) or original is None:
-        return lambda: None
-
-    def backward(self: Any, *arguments: Any, **options: Any) -> Any:
+def _told_of(backward: Callable[..., Any]) -> Callable[..., Any]:
+    # backward() of another engine, of which the watchers are told, too.
+    def told(self: Any, *arguments: Any, **options: Any) -> Any:
         for watcher in watchers:
             watcher.begin([self])
-        result = original(self, *arguments, **options)
+        result = backward(self, *arguments, **options)
         for watcher in watchers:
             watcher.end([self])
         return result
 
-    kind.backward = backward
-    return lambda: setattr(kind, "backward", original)
+    return told
