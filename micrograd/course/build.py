@@ -30,7 +30,7 @@ from micrograd.course.answers import ANSWERS, edited
 from micrograd.engine import Value
 from micrograd.pages.page import as_json, html_page
 from micrograd.plot.figure import save
-from micrograd.plot.tangent import slope
+from micrograd.plot.surface import slope
 from micrograd.texts import FOLDER, commented, spoken, spoken_now, texts_of
 from micrograd.texts import language as spoken_language
 

@@ -13,12 +13,10 @@ changes Matplotlib's settings, or leaves a figure open.
 """
 
 from micrograd.plot.boundary import decision_boundary
-from micrograd.plot.curves import loss_curve, training_figure
+from micrograd.plot.curves import health, loss_curve, training_figure
 from micrograd.plot.figure import check_path, save
-from micrograd.plot.health import health
 from micrograd.plot.history import History, animate
-from micrograd.plot.surface import landscape
-from micrograd.plot.tangent import slope
+from micrograd.plot.surface import landscape, slope
 
 __all__ = [
     "History",

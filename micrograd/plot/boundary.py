@@ -1,8 +1,4 @@
-"""The decision boundary: which class a model predicts at each point of a plane.
-
-With two classes a model returns one score for a point, above 0 for the second class. With more
-classes it returns a score for each class, and the largest wins.
-"""
+"""The decision boundary: which class a model predicts at each point of a plane."""
 
 from __future__ import annotations
 
@@ -20,7 +16,6 @@ from micrograd.draw.tokens import LIGHT
 from micrograd.plot.figure import (
     MARKERS,
     NotebookFigure,
-    Theme,
     as_label,
     class_shades,
     style_axes,
@@ -87,12 +82,11 @@ def draw_boundary(ax: Axes, scene: Scene, scores: Array) -> None:
     # The shade of the leading class, fading into the background where two classes are equal.
     ground, lead = to_rgba_array(theme["panel"]), shares[..., -1:] - shares[..., -2:-1]
     colours = ground + lead * (class_shades(theme)[scores.argmax(axis=-1)] - ground)
-    (left, bottom), (right, top) = plane.low, plane.high
-    dx, dy = (plane.high - plane.low) / np.subtract(plane.shape, 1) / 2  # half a pixel
-    place: Any = {"extent": (left - dx, right + dx, bottom - dy, top + dy), "origin": "lower"}
-    aspect: Any = "equal" if plane.equal else "auto"
-    ax.imshow(colours, **place, interpolation="bilinear", aspect=aspect)
-    ax.set(xlim=(left, right), ylim=(bottom, top), xlabel="x1", ylabel="x2")
+    half = (plane.high - plane.low) / np.subtract(plane.shape, 1) / 2  # half a pixel
+    (left, bottom), (right, top) = plane.low - half, plane.high + half
+    place: Any = {"extent": (left, right, bottom, top), "origin": "lower"}
+    ax.imshow(colours, **place, interpolation="bilinear")
+    ax.set(**plane.limits, xlabel="x1", ylabel="x2")
     for k in range(1, len(scene.names)):
         ahead = scores[..., k] - np.delete(scores, k, axis=-1).max(axis=-1)
         if ahead.min() < 0 < ahead.max():
@@ -101,16 +95,16 @@ def draw_boundary(ax: Axes, scene: Scene, scores: Array) -> None:
             nearby = sliding_window_view(np.pad(zero, 1), (3, 3)).sum(axis=(2, 3))
             ahead = np.ma.masked_where(zero & (nearby > 3), ahead)
             ax.contour(ahead, [0], **place, colors=theme["ink"], linewidths=1.6)
-    _draw_points(ax, scene, theme)
+    _draw_points(ax, scene)
 
 
-def _draw_points(ax: Axes, scene: Scene, theme: Theme) -> None:
+def _draw_points(ax: Axes, scene: Scene) -> None:
     # The points of each class, those for validation hollow; the true boundary; the legend.
-    size = float(np.clip(3000 / len(scene.points), 8, 26))
+    theme, size = theme_of(ax), float(np.clip(3000 / len(scene.points), 8, 26))
 
     def draw(points: Array, k: int, colour: str, edge: str, width: float, label: str) -> None:
-        x1, x2 = points.T
         look: Any = {"color": colour, "edgecolors": edge, "linewidths": width * size, "zorder": 3}
+        x1, x2 = points.T
         ax.scatter(x1, x2, size, marker=MARKERS[k], label=label, **look)
 
     for k, name in enumerate(scene.names):
@@ -123,19 +117,12 @@ def _draw_points(ax: Axes, scene: Scene, theme: Theme) -> None:
         dashed: Any = {"linewidth": 1.4, "dashes": (4, 3), "zorder": 4}
         ax.plot(*scene.line.T, color=theme["ink"], label=said("plot", "truth"), **dashed)
     longest = max(len(text) for text in ax.get_legend_handles_labels()[1])
-    above: Any = {"loc": "lower left", "bbox_to_anchor": (0, 1), "frameon": False}
-    above["ncols"] = max(1, 36 // (3 + longest))
-    inside: Any = {"loc": "best", "facecolor": theme["panel"], "edgecolor": theme["soft"]}
-    ax.legend(  # above axes of the user is their title
-        **(above if isinstance(ax.figure, NotebookFigure) else inside),
-        labelcolor=theme["ink"], borderaxespad=0.2, borderpad=0.2,
-        handletextpad=0.5, handlelength=1.6, columnspacing=1.2,
-    )  # fmt: skip
-    style_axes(ax)
+    in_columns = {"ncols": max(1, 42 // (3 + longest))}
+    inside = {"frameon": True, "facecolor": theme["panel"], "edgecolor": theme["soft"]}
+    is_ours = isinstance(ax.figure, NotebookFigure)  # above axes of the user is their title
+    style_axes(ax, legend=in_columns if is_ours else inside)
 
 
 def figure_size(plane: Plane) -> tuple[float, float]:
     """Width and height, in inches, of a figure of the plane with its legend."""
-    width, height = plane.high - plane.low
-    ratio = width / height if plane.equal else 1.0
-    return 3.4 * math.sqrt(ratio) + 0.5, 3.4 / math.sqrt(ratio) + 0.7
+    return 3.4 * math.sqrt(plane.ratio) + 0.5, 3.4 / math.sqrt(plane.ratio) + 0.7

@@ -1,8 +1,9 @@
-"""Loss and accuracy over the steps or epochs of training."""
+"""Curves of a training: loss and accuracy over its steps, and the health of the layers."""
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,18 +12,17 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.ticker import PercentFormatter
 
 from micrograd.core.shapes import Model, Numbers
 from micrograd.plot.boundary import decision_boundary, figure_size
 from micrograd.plot.figure import NotebookFigure, as_label, class_shades, style_axes, theme_of
 from micrograd.plot.plane import Scene, floats
 from micrograd.texts import said, spoken, texts_of
+from micrograd.watching.watch import Run
 
-STYLES = {  # colour and width; where two curves agree, the thin one lies on the wide one
-    "training": ("ink", 1.4),
-    "validation": ("frame", 3.2),
-}
+BINS = 30
+USUAL = -3  # log10 of the ratio of a step to its parameters: a thousandth
 Curves = Mapping[str, Sequence[Numbers | None]]
 
 
@@ -31,8 +31,8 @@ def draw_curves(
     kind: str,
     training: Curves,
     validation: Curves,
-    epochs: Sequence[float] | None,
-    unit: str,
+    epochs: Sequence[float] | None = None,
+    unit: str = "step",
     until: float = math.inf,
 ) -> None:
     """Draws the curves of training and validation, with their last numbers above.
@@ -41,38 +41,34 @@ def draw_curves(
     or NaN was not measured. The curves end at the epoch `until`, but the axes have space for the
     later ones.
     """
-    theme, lines, above = theme_of(ax), [], []
-    for (name, (colour, width)), given in zip(STYLES.items(), (training, validation), strict=True):
+    lines, above = [], []
+    # where two curves agree, the thin one lies on the wide one
+    styles = ("training", training, "ink", 1.4), ("validation", validation, "frame", 3.2)
+    for name, given, colour, width in styles:
         if kind in given:
             at = np.asarray(range(1, len(given[kind]) + 1) if epochs is None else epochs)
             numbers = floats(list(given[kind]), len(at))[:, 0]
             finite = np.isfinite(numbers)
-            look: Any = {"color": theme[colour], "linewidth": width, "zorder": 6 - width}
+            look: Any = {"color": theme_of(ax)[colour], "linewidth": width, "zorder": 6 - width}
             look |= {"marker": "o", "markersize": 2 + width, "markevery": slice(-1, None)}
             label = said("plot", name)
             lines += ax.plot(at[finite], numbers[finite], label=label, **look)
-    unit = unit_of(unit)
-    ax.set(xlabel=unit, ylabel=said("plot", kind))
-    ax.spines[["top", "right"]].set_visible(False)
-    style_axes(ax)
-    ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    ax.set(xlabel=unit_of(unit), ylabel=said("plot", kind))
     if kind == "accuracy":
         ax.yaxis.set_major_formatter(PercentFormatter(xmax=1))
         ax.set_ylim(0, 1.02)
     elif ax.dataLim.y0 >= 0:
         ax.set_ylim(bottom=0)
     ax.set(xlim=ax.get_xlim(), ylim=ax.get_ylim())  # before the curves are cut off
-    form = ".3g" if kind == "loss" else ".0%"
     for line in lines:
         known = np.asarray(line.get_xydata())
-        points = known[known[:, 0] <= until].tolist()
-        line.set_data(np.reshape(points, (-1, 2)).T)
-        above += [f"{line.get_label()} {y:{form}}" for _, y in points[-1:]]
-    title = ", ".join(above) if above or until < math.inf else said("plot", "none")
-    ax.set_title(title, loc="right", fontsize="small", color=theme["faint"])
-    if len(lines) > 1:
-        corner: Any = "upper right" if kind == "loss" else "lower right"
-        ax.legend(loc=corner, frameon=False, labelcolor=theme["ink"], fontsize="small")
+        line.set_data(known[known[:, 0] <= until].T)
+        last = np.asarray(line.get_ydata())[-1:]
+        above += [f"{line.get_label()} {y:{'.3g' if kind == 'loss' else '.0%'}}" for y in last]
+    title = said("plot", "none") if not above and until == math.inf else ", ".join(above)
+    corner = {"loc": "upper right" if kind == "loss" else "lower right"}
+    style_axes(ax, title, legend=corner if len(lines) > 1 else None)
+    ax.locator_params("x", nbins=5, integer=True)
 
 
 def unit_of(unit: str) -> str:
@@ -96,7 +92,7 @@ def loss_curve(
     'training 0.4'
     """
     ax = ax or NotebookFigure(4.0, 3.0, dark).add_subplot()
-    draw_curves(ax, "loss", {"loss": losses}, {}, None, "step")
+    draw_curves(ax, "loss", {"loss": losses}, {})
     return ax
 
 
@@ -136,3 +132,59 @@ def training_figure(
         bar.outline.set_visible(False)
         bar.ax.tick_params(length=0, labelcolor=theme["faint"], labelsize="small")
     return figure
+
+
+@spoken
+def health(run: Run, *, dark: bool = False, language: str | None = None) -> Figure:
+    """Three pictures by layer: outputs of activations, gradients, and sizes of steps.
+
+    Outputs that pile up at -1 and 1 are those of saturated tanh neurons, and at 0 those of ReLUs
+    that do not fire. Gradients of all layers should be about equally wide. The third picture has
+    the base-10 logarithm of |step| / |parameters| over the steps: about -3, a thousandth, is usual;
+    far above it a rate is too large, far below too small; it is empty if nothing moved.
+
+    Args:
+        run: what `watch` returned, after the loop.
+        dark: whether the figure has a dark background.
+        language: that of the words in it, as in `explain`.
+
+    Raises:
+        ValueError: the run has no step yet.
+
+    Source: A. Karpathy, "Building makemore, part 3: activations and gradients, BatchNorm", 2022.
+    """
+    history = run.history
+    if not history.steps:
+        raise ValueError("health expects a run with a step: call it after the loop")
+    outputs: dict[str, list[float]] = defaultdict(list)
+    for (_, first), some in history.look.units.items():
+        outputs[history.layer[first]] += some
+    last, layers = history.step.grads, history.layers
+    gradients = {layer: [last[i] for i in inside] for layer, inside in layers.items()}
+    figure = NotebookFigure(12.0, 3.4, dark)
+    left, middle, right = figure.subplots(1, 3)
+    _draw_shares(left, outputs, said("plot", "health.output"))
+    _draw_shares(middle, gradients, said("pages", "word.gradient"))
+    theme = theme_of(right)
+    for k, layer in enumerate(gradients):
+        pairs = [(step, ratios[layer]) for step, ratios in history.updates if layer in ratios]
+        steps, ratios = np.array(pairs or [(0, np.nan)]).T
+        look: Any = {"color": theme[f"class-{k % 8}"], "linewidth": 1.4}
+        right.plot(steps, np.log10(np.maximum(ratios, 1e-12)), label=as_label(layer), **look)
+    right.axhline(USUAL, color=theme["faint"], linestyle="--", linewidth=1)
+    right.set(xlabel=said("plot", "unit.step"), ylabel=said("plot", "health.step"))
+    style_axes(right)
+    return figure
+
+
+def _draw_shares(ax: Axes, numbers: dict[str, list[float]], what: str) -> None:
+    # A histogram for each layer, as a line.
+    theme = theme_of(ax)
+    every = [x for some in numbers.values() for x in some if np.isfinite(x)]
+    edges = np.histogram_bin_edges(every, BINS)
+    for k, (layer, some) in enumerate(numbers.items()):
+        shares = np.histogram(some, edges)[0] / max(1, len(some))
+        look: Any = {"color": theme[f"class-{k % 8}"], "linewidth": 1.4}
+        ax.stairs(shares, edges, label=as_label(layer), **look)
+    ax.set(xlabel=what, ylabel=said("plot", "health.share"))
+    style_axes(ax, legend={} if any(numbers) else None)  # if a layer has a name

@@ -23,6 +23,8 @@ from micrograd.draw.tokens import DARK, LIGHT
 from micrograd.texts import is_wide
 
 ENDINGS = ("jpg", "pdf", "png", "svg", "webp")  # of files to which `save` writes
+ABOVE: Any = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderpad": 0.2,
+              "handlelength": 1.6, "columnspacing": 1.2}  # a legend in columns  # fmt: skip
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")  # of classes: colour is not all that differs
 # Letters that Matplotlib's own font lacks are of the first of these that the machine has.
 CHINESE = ("PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", "Noto Sans SC",
@@ -37,11 +39,7 @@ def class_shades(theme: Theme) -> Any:
 
 
 def theme_of(ax: Axes) -> Theme:
-    """The light or the dark theme, whichever can be read on the background of the figure.
-
-    >>> theme_of(NotebookFigure(4, 3, dark=True).add_subplot()) is DARK
-    True
-    """
+    """The light or the dark theme, whichever can be read on the background of the figure."""
     *colour, opacity = to_rgba(ax.figure.figure.get_facecolor())
     return DARK if sum(colour) < 1.5 and opacity else LIGHT
 
@@ -91,8 +89,12 @@ class NotebookFigure(Figure):
         return (content.getvalue(), {"alt": self.alt}) if self.alt else content.getvalue()
 
 
-def style_axes(ax: Axes) -> None:
-    """Gives axes their colours: no background, text in ink, the rest quieter than the data."""
+def style_axes(ax: Axes, above: str | None = None, legend: Mapping[str, Any] | None = None) -> None:
+    """Gives axes their colours: no background, text in ink, the rest quieter than the data.
+
+    Axes with a line of text `above` are open at the top and on the right. `legend` has settings of
+    a legend, if there is to be one; it is above the axes if it has a number of columns.
+    """
     theme = theme_of(ax)
     ax.set_facecolor("none")
     for text in (ax.title, ax.xaxis.label, ax.yaxis.label):
@@ -100,6 +102,14 @@ def style_axes(ax: Axes) -> None:
     ax.tick_params(which="both", colors=theme["faint"], labelsize="small", length=3)
     ax.locator_params(nbins=6)
     ax.spines[:].set_color(theme["frame"])
+    if above is not None:
+        ax.set_title(above, loc="right", fontsize="small", color=theme["faint"])
+        ax.spines[["top", "right"]].set_visible(False)
+    if legend is not None:
+        place = ABOVE if "ncols" in legend else {}
+        quiet = {"frameon": False, "labelcolor": theme["ink"], "fontsize": "small",
+                 "title_fontsize": "small", "alignment": "left"}  # fmt: skip
+        ax.legend(**quiet | place | dict(legend)).get_title().set_color(theme["faint"])
 
 
 def as_label(text: str) -> str:
@@ -143,16 +153,12 @@ def save(figure: Figure, path: FilePath) -> None:
     kind = check_path(path, (*ENDINGS, "gif", "") if film else ENDINGS)
     if film and kind in ("gif", ""):
         return write_film(path, film())
-    content = io.BytesIO()
+    content, about = io.BytesIO(), {"Description": getattr(figure, "alt", "")}
+    about = about if about["Description"] else {}
     # Without dates and random ids, the same figure gives the same file.
-    about = getattr(figure, "alt", "") or None
-    undated = {
-        "svg": {"Date": None, "Description": about},
-        "png": {"Description": about} if about else {},
-        "pdf": {"CreationDate": None},
-    }
+    known = {"svg": about | {"Date": None}, "png": about, "pdf": {"CreationDate": None}}
     with matplotlib.rc_context({"svg.hashsalt": "micrograd"}):
-        figure.savefig(content, format=kind, dpi=200, facecolor="auto", metadata=undated.get(kind))
+        figure.savefig(content, format=kind, dpi=200, facecolor="auto", metadata=known.get(kind))
     write_whole(path, content.getvalue())
 
 

@@ -67,7 +67,8 @@ class History:
     ...     history.record(loss)
     ...     for p in network.parameters():
     ...         p.data -= 0.1 * p.grad
-    >>> history.save("training.html")  # doctest: +SKIP
+    >>> history.page()
+    <a recorded run: .show() opens it, .save('page.html') writes it>
 
     Args:
         model: like `predict` in `decision_boundary`. The page also shows its network if it is an
@@ -98,8 +99,8 @@ class History:
         self._layers = [neurons for _, neurons in self._stages if neurons]
         if not all(len(after[0][0]) == len(before) for before, after in pairwise(self._layers)):
             self._layers = []  # a step between two layers changes the width
-        self._neurons = sum(map(len, self._layers))
-        side = math.isqrt(MAP_BYTES // (MOST_FRAMES * self._neurons)) if self._neurons else 0
+        neurons = sum(map(len, self._layers))
+        side = math.isqrt(MAP_BYTES // (MOST_FRAMES * neurons)) if neurons else 0
         self._map_plane = Plane(self.scene.everywhere, min(16, side)) if side >= 6 else None
         self._every, self._kept = 1, list[Frame]()
 
@@ -125,7 +126,7 @@ class History:
         found = scores(self.model, np.concatenate(places), scene.outputs)
         on_grid, *at = np.split(found, np.cumsum(list(map(len, places)))[:-1])
         if self._map_plane is not None:
-            maps = scores(self._outputs, self._map_plane.grid, self._neurons)
+            maps = scores(self._outputs, self._map_plane.grid, sum(map(len, self._layers)))
         training, validation = (
             {"loss": x, "accuracy": accuracy(z, k) if len(k) else None}
             for x, z, k in zip(losses, at, (scene.labels, scene.truth), strict=True)
@@ -160,13 +161,7 @@ class History:
 
     @spoken
     def page(self) -> Page:
-        """The run as a page with a slider: boundary, curves and network.
-
-        >>> history = History(lambda X: X[:, 0] - 0.5, [[0.0, 0.0], [1.0, 1.0]], [0, 1])
-        >>> history.record(loss=0.7)
-        >>> history.page()
-        <a recorded run: .show() opens it, .save('page.html') writes it>
-        """
+        """The run as a page with a slider: boundary, curves and network."""
         run, title, film = {"run": self._data()}, self.title, self._film
         return Page("recorded", run, "a recorded run", 760, title, layout="playground", film=film)
 
@@ -227,7 +222,7 @@ class History:
             "truth": [scene.line.tolist()] if len(scene.line) else [],
             "low": plane.low.tolist(),
             "high": plane.high.tolist(),
-            "ratio": float(np.divide(*(plane.high - plane.low))) if plane.equal else 1.0,
+            "ratio": plane.ratio,
             "grid": plane.shape,
             "scores": _base64(packed, np.int8),
             "units": units,

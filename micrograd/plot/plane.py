@@ -30,8 +30,9 @@ class Plane:
 
     Attributes:
         low, high: lower left and upper right corners of the rectangle, including a margin.
-        equal: whether both axes use the same unit of length; False if the points extend more than
-            4 times as far along one of them.
+        ratio: width / height of its picture, in which both axes use the same unit of length; 1 if
+            the points extend more than 4 times as far along one of them.
+        limits: its limits and its aspect, for `ax.set`.
         shape: numbers of columns and rows of the grid, of which the larger one is `resolution`.
         grid: the grid points row by row, shape (columns * rows, 2).
 
@@ -43,12 +44,15 @@ class Plane:
     def __init__(self, X: Array, resolution: int) -> None:
         low, high = np.min(X, axis=0), np.max(X, axis=0)
         span = high - low
-        self.equal = bool(max(span) <= 4 * min(span))
-        margins = 0.1 * (max(span) if self.equal else span)
+        is_equal = bool(max(span) <= 4 * min(span))
+        margins = 0.1 * (max(span) if is_equal else span)
         margins = np.where(margins > 0, margins, 1.0)
         self.low, self.high = low - margins, high + margins
         span = self.high - self.low
-        shares = span / max(span) if self.equal else np.ones(2)
+        self.ratio = float(span[0] / span[1]) if is_equal else 1.0
+        xlim, ylim = zip(self.low, self.high, strict=True)
+        self.limits: Any = {"xlim": xlim, "ylim": ylim, "aspect": "equal" if is_equal else "auto"}
+        shares = span / max(span) if is_equal else np.ones(2)
         self.shape = np.maximum(2, np.rint(resolution * shares)).astype(int).tolist()
         axes = map(np.linspace, self.low, self.high, self.shape)
         self.grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
@@ -109,9 +113,8 @@ def scores(predict: Model, points: Array, width: int = 1) -> Array:
     """The scores of a model at n points, shape (n, width), computed without a graph.
 
     `predict` is called with an array of shape (n, 2) or, if that fails, with one point [x1, x2] at
-    a time, and returns numbers or Values. A picture needs thousands of scores. So a model that
-    computes with Values is called once, with Values that hold the coordinates of all points, if
-    three points show that this works.
+    a time, and returns numbers or Values. A model that computes with Values is called once for all
+    points, if three of them show that this works.
 
     Raises:
         ValueError: `predict` fails both ways, or a score is NaN.
@@ -139,10 +142,8 @@ def scores(predict: Model, points: Array, width: int = 1) -> Array:
                 found = floats(way(points), len(points), width)
             if np.isnan(found).any():
                 x1, x2 = points[np.isnan(found).any(axis=1)][0]
-                raise ValueError(
-                    f"expected a score at every point, got NaN at [{x1:.4g}, {x2:.4g}]: if "
-                    "training diverged, lower the learning rate"
-                )
+                got = f"expected a score at every point, got NaN at [{x1:.4g}, {x2:.4g}]"
+                raise ValueError(f"{got}: if training diverged, lower the learning rate")
             return np.clip(found, -1e9, 1e9)  # an infinite score cannot be interpolated
     raise ValueError(
         f"predict should take an array of shape (n, 2) and return n x {width} scores, or take a "
@@ -165,11 +166,7 @@ def _with_values(predict: Model, points: Array, known: Array) -> Array | None:
 
 
 def floats(results: object, n: int, width: int = 1) -> Array:
-    """Numbers or Values as floats of shape (n, width).
-
-    >>> floats([Value(1.0), 2], 2).tolist()
-    [[1.0], [2.0]]
-    """
+    """Numbers or Values as floats of shape (n, width)."""
     array = np.asarray(results)
     if array.size != n * width or (width > 1 and n > 1 and array.shape[0] != n):
         raise ValueError(f"expected shape ({n}, {width}), got shape {array.shape}")

@@ -1,4 +1,4 @@
-"""The loss over two parameters, or over two directions of all parameters, with paths on it."""
+"""The loss over one parameter, with the gradient as its slope, and over two, with paths on it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,100 @@ from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
 
 from micrograd.core.blocks import restored
 from micrograd.core.node import innermost
+from micrograd.derivatives import recompute, vjp
 from micrograd.draw.foreign import number_of
+from micrograd.draw.formulas import number
+from micrograd.draw.graph import graph
 from micrograd.draw.names import Names
 from micrograd.draw.variables import variables
-from micrograd.engine import no_grad
+from micrograd.engine import Value, no_grad
 from micrograd.optim import Parameters
 from micrograd.plot.figure import MARKERS, NotebookFigure, as_label, filmed, style_axes, theme_of
 from micrograd.plot.plane import Array, Coordinates, Plane
 from micrograd.texts import said, spoken
 
-RESOLUTION, LINES = 60, 12
+SAMPLES, RESOLUTION, LINES = 81, 60, 12  # points of a curve and of a side; contour lines
 BAD = ArithmeticError, ValueError  # where a loss or its gradient is not defined
+
+
+@spoken
+def slope(
+    loss: Value,
+    x: Value,
+    move: float = 0.0,
+    *,
+    reach: float | None = None,
+    names: Mapping[str, object] | None = None,
+    ax: Axes | None = None,
+    dark: bool = False,
+    language: str | None = None,
+) -> Axes:
+    """Axes with the result against one leaf, and the tangent whose slope is the gradient.
+
+        loss(x + move)  is about  loss(x) + gradient * move
+
+    With a `move`, the title has both changes of the result and the gap between them, which is drawn
+    as a line between curve and tangent. The graph is computed again for each point of the curve,
+    in the end for the present data of x; gradients stay as they are.
+
+    Args:
+        loss: the result of a computation.
+        x: a leaf that it was computed from.
+        move: how far x moves.
+        reach: how far the curve goes to both sides of x; by default at least as far as the move.
+            Where the result is not defined, as log(x) at -1, it has a gap.
+        names: where to look for the names of both; by default the variables of the code that calls.
+        ax: the Axes to draw on; by default on a new figure.
+        dark: whether a new figure has a dark background.
+        language: that of the words in it, as in `explain`.
+
+    Raises:
+        ValueError: x is not a leaf of the graph of loss.
+
+    >>> x = Value(3.0)
+    >>> y = x * x
+    >>> ax = slope(y, x, move=0.5)
+    >>> print(ax.get_title(loc="right"))
+    slope 6: predicted 3, actual 3.25, gap 0.25
+    """
+    drawn = graph(loss, names=variables(names))
+    label = {value: node.short for value, node in zip(drawn.values, drawn.nodes, strict=True)}
+    if x not in label or x._prev:
+        fix = "pass a Value that it was computed from, and that was not computed itself"
+        raise ValueError(f"expected a leaf of the graph of {label[loss] or 'loss'}, got {x}: {fix}")
+    at = x.item()
+    reach = max(0.4, 0.2 * abs(at), 1.5 * abs(move)) if reach is None else reach
+    places = np.linspace(at - reach, at + reach, SAMPLES)
+    heights = np.full(SAMPLES + 1, np.nan)
+    with restored([x]):
+        for k, place in enumerate([*places, at + move]):
+            with suppress(ArithmeticError, ValueError):
+                x.data = float(place)
+                heights[k] = recompute(loss).item()
+    height = recompute(loss).item()
+    gradient = float(vjp(loss)[x])
+    ax = ax or NotebookFigure(4.0, 3.0, dark).add_subplot()
+    theme = theme_of(ax)
+    line: Any = {"linewidth": 1.8, "zorder": 2}
+    ax.plot(places, heights[:-1], color=theme["ink"], label="curve", **line)
+    ax.margins(0.02, 0.1)
+    ax.set(xlim=ax.get_xlim(), ylim=ax.get_ylim())  # a steep tangent leaves the picture
+    ends = np.array([at - reach, at + reach])
+    ax.plot(ends, height + gradient * (ends - at), color=theme["gradient"], label="tangent", **line)
+    ax.scatter([at], [height], 40, theme["ink"], zorder=4)
+    told = {"slope": number(gradient)}
+    if move:
+        predicted, actual = gradient * move, heights[-1] - height
+        both = [height + predicted, height + actual]
+        ax.plot([at + move] * 2, both, color=theme["wrong"], linewidth=2.4, label="gap", zorder=3)
+        edges = [theme["gradient"], theme["ink"]]
+        ax.scatter([at + move] * 2, both, 36, theme["panel"], edgecolors=edges, zorder=4)
+        parts = {"predicted": predicted, "actual": actual, "gap": abs(actual - predicted)}
+        told |= {name: number(part) for name, part in parts.items()}
+    ax.set_xlabel(as_label(label[x] or "x"))
+    ax.set_ylabel(as_label(label[loss] or said("pages", "word.result")))
+    style_axes(ax, said("plot", "slope.moved" if move else "slope", **told))
+    return ax
 
 
 @spoken
@@ -108,7 +191,6 @@ def landscape(
     theme = theme_of(ax)
     _draw_heights(ax, plane, heights.reshape(plane.shape[::-1]))
     ax.set(xlabel=names[0], ylabel=names[1])
-    style_axes(ax)
     tracks = []
     for k, (name, place) in enumerate(places.items()):
         look: Any = {"color": theme[f"class-{k % len(MARKERS)}"], "markeredgecolor": theme["ink"]}
@@ -119,13 +201,7 @@ def landscape(
         tracks += ax.plot(*place.T, label=end, linewidth=1.8, **look)
         ax.plot(*place[0], "o", color=theme["panel"], markeredgecolor=theme["ink"], zorder=4)
     note = said("plot", "landscape.above") if tracks and b is None else ""
-    if tracks:
-        legend = ax.legend(
-            loc="lower left", bbox_to_anchor=(0, 1), frameon=False, ncols=2, borderpad=0.2,
-            labelcolor=theme["ink"], fontsize="small", handlelength=1.6, columnspacing=1.2,
-            title=note, title_fontsize="small", alignment="left",
-        )  # fmt: skip
-        legend.get_title().set_color(theme["faint"])
+    style_axes(ax, legend={"ncols": 2, "title": note} if tracks else None)
 
     def draw(step: int) -> None:
         for track, place in zip(tracks, places.values(), strict=True):
@@ -198,8 +274,8 @@ def _way(
 def _losses(loss: Any, parameters: Sequence[Any], rows: Array) -> Array:
     # The losses for these rows of parameters; NaN where one is not defined.
     def at(row: Array) -> float:
-        for p, number in zip(parameters, row.tolist(), strict=True):
-            p.data = number
+        for p, x in zip(parameters, row.tolist(), strict=True):
+            p.data = x
         try:
             return float(number_of(loss()))
         except BAD:
@@ -222,12 +298,10 @@ def _draw_heights(ax: Axes, plane: Plane, heights: Array) -> None:
     # them are below the median: a flat valley has some, too.
     theme = theme_of(ax)
     heights = np.ma.masked_invalid(heights)
-    (left, bottom), (right, top) = plane.low, plane.high
     low, middle, high = np.quantile(heights.compressed(), [0, 0.5, 1])
     share = np.clip((middle - low) / max(high - low, 1e-300), 1e-3, 0.5)
     levels = np.unique(low + (high - low) * np.linspace(0, 1, LINES + 1) ** -np.log2(share))
-    aspect: Any = "equal" if plane.equal else "auto"
-    ax.set(xlim=(left, right), ylim=(bottom, top), aspect=aspect)
+    ax.set(**plane.limits)
     if len(levels) < 2:  # the loss is the same everywhere
         return
     axes = [np.linspace(*ends) for ends in zip(plane.low, plane.high, plane.shape, strict=True)]

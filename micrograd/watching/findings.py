@@ -3,13 +3,6 @@
 A function returns None, or the gaps of its sentences in `texts/en.toml`; `key` in them chooses
 among several sentences. A finding is told when it was found in three steps in a row, or looks at
 several steps itself. An effect is told only if nothing else was: it may follow from that.
-
-    >>> from micrograd.watching.step import Step
-    >>> history = History(["w"])
-    >>> for number, w in enumerate((3.0, 5.0, 8.0)):  # w.data += 0.5 * w.grad
-    ...     history.add(Step(number, [w], [0.0], [w + 1], after=[w + (w + 1) / 2], loss=9.0))
-    >>> uphill(history)
-    {'rate': 0.5}
 """
 
 from __future__ import annotations
@@ -22,7 +15,7 @@ from operator import mul
 from statistics import fmean
 from typing import Any
 
-from micrograd.watching.step import History, Look, norm
+from micrograd.watching.step import History, Look, Step, norm
 
 Gaps = dict[str, Any] | None
 
@@ -186,15 +179,15 @@ def accumulated(h: History) -> Gaps:
 
 def _adds_up(h: History) -> bool:
     # Whether d[t] = d[t - 1] - r g[t], with the r of the first step: a velocity without damping.
-    last, *steps = [*h.steps][-3:]
+    steps = [*h.steps][-3:]
     rate = -dot(h.first.movement, h.first.grads) / (norm(h.first.grads) ** 2 or math.inf)
-    are_so = [rate > 0, last.number + 2 == h.step.number]
-    for step in steps:
+
+    def is_sum(last: Step, step: Step) -> bool:
         all_three = zip(step.movement, last.movement, step.grads, strict=True)
         left = [now - before + rate * g for now, before, g in all_three]
-        are_so.append(norm(left) < ALIKE * norm(step.movement))
-        last = step
-    return all(are_so)
+        return norm(left) < ALIKE * norm(step.movement)
+
+    return rate > 0 and steps[0].number + 2 == h.step.number and all(map(is_sum, steps, steps[1:]))
 
 
 def missing(h: History) -> Gaps:
@@ -265,24 +258,14 @@ def uphill(h: History) -> Gaps:
     steps, first = [*h.steps][-3:], h.first
     if len(steps) < 3 or any(x.loss <= 0 or dot(x.movement, x.grads) <= 0 for x in steps):
         return None
-    beside = [norm(rest(x.movement, x.grads)) for x in (first, *steps)]
-    off = [b / (norm(x.movement) or math.inf) for b, x in zip(beside, (first, *steps), strict=True)]
-    is_late = max(off[1:]) < ALIKE and sum(map(bool, h.step.movement)) > 3  # no momentum is so
-    is_early = off[0] < 0.05 and dot(first.movement, first.grads) > 0
+
+    def off(x: Step) -> float:
+        return norm(rest(x.movement, x.grads)) / (norm(x.movement) or math.inf)
+
+    is_late = max(map(off, steps)) < ALIKE and sum(map(bool, h.step.movement)) > 3  # not momentum
+    is_early = off(first) < 0.05 and dot(first.movement, first.grads) > 0
     step = first if is_early else h.step
     return {"rate": norm(step.movement) / norm(step.grads)} if is_early or is_late else None
-
-
-def others(h: History) -> Gaps:
-    """Movements d[i] = a d[i - 1] + b g[i], by the gradients of the parameters before, too."""
-    d, g = h.step.movement, h.step.grads
-    along = [name for name, *dg in zip(h.names, d, g, strict=True) if dg[0] * dg[1] > 0]
-    is_finite = math.isfinite(norm(d) + norm(g))
-    if sum(map(bool, d)) < 6 or not along or not is_finite:  # two unknown numbers fit a few
-        return None
-    new, old = rest(d[1:], g[1:]), rest(d[:-1], g[1:])
-    is_own = norm(new) < STILL * norm(d)
-    return None if is_own or norm(rest(new, old)) > ALIKE * norm(d) else listed(h, along)
 
 
 def too_fast(h: History) -> Gaps:
@@ -395,9 +378,7 @@ def crossed(h: History) -> Gaps:
 
 
 def shuffled(h: History) -> Gaps:
-    """The same examples and the same targets in several steps, or in X and y, in other pairs."""
-    if h.mixed:
-        return {"n": h.mixed}
+    """The same examples and the same targets in several steps, in other pairs."""
     if len(h.looks) < FEW or len(h.seen) <= len(h.look.examples):
         return None
     looks = [sorted(look.examples) for look in h.looks]
@@ -482,7 +463,7 @@ def dead(h: History) -> Gaps:
 
 def saturated(h: History) -> Gaps:
     """Outputs of tanh or sigmoid at their limits, where the slope is nearly 0."""
-    first = _flat(h, h.first.look or Look())
+    first = _flat(h, h.first.look)
     for layer, share in _flat(h, h.look).items():
         from_start = min(share, first.get(layer, 0)) > ALL_FLAT and stays(h)
         if from_start or (share > FLAT and layer != [*h.layers][-1] and stalled(h)):
@@ -490,10 +471,10 @@ def saturated(h: History) -> Gaps:
     return None
 
 
-def _flat(h: History, look: Look) -> dict[str, float]:
+def _flat(h: History, look: Look | None) -> dict[str, float]:
     # The share of saturated outputs in each layer.
     flat: dict[str, list[bool]] = defaultdict(list)
-    for (op, unit), xs in look.units.items():
+    for (op, unit), xs in look.units.items() if look else ():
         if op != "ReLU":
             slopes = (1 - x * x if op == "tanh" else 4 * x * (1 - x) for x in xs)
             flat[h.layer[unit]] += [slope < NO_SLOPE for slope in slopes]
@@ -526,7 +507,7 @@ def equal_outputs(h: History) -> Gaps:
 
 CAUSES = (
     nonfinite, unchained, no_backward, stale, detached, unmoved, overwritten, accumulated, renewed,
-    missing, unused, one_example, printed, uphill, others, differences, unbounded, scale,
+    missing, unused, one_example, printed, uphill, differences, unbounded, scale,
     reach, shuffled, crossed, twice, imbalance, equal_weights,
 )  # fmt: skip
 EFFECTS = (

@@ -113,7 +113,9 @@ class Look:
             elif op == "log" and operands[0]._op == "/" and operands[0]._prev[0]._op == "exp":
                 self._see_score(operands[0]._prev[0]._prev[0], unit)
             elif op == "exp":
-                self._see_exponential(operands[0])
+                x = _unshifted(operands[0])
+                if x._op == "sigmoid" or (x._op == "/" and x._prev[0]._op == "exp"):
+                    self.twice = "sigmoid" if x._op == "sigmoid" else "softmax"
             if node not in last and (known := [last[x] for x in operands if x in last]):
                 last[node] = max(known, key=level.__getitem__)
         self._see_differences(order, unit)
@@ -155,17 +157,16 @@ class Look:
 
     def _see_score(self, x: Any, unit: Mapping[Any, int]) -> None:
         # In a cross-entropy, log(...) - t * score or log(...) - score of the right class.
-        x = x._prev[0] if x._op == "-" else x  # the largest score is subtracted first
+        x = _unshifted(x)
         inner = x._prev[0] if x._op == "tanh" else x
         if inner in unit:
             self.scores.append(("", x._op, unit[inner]))
         elif x._op == "*":
             self.scores += [("", op, t) for op, t in _labels(x)]
 
-    def _see_exponential(self, x: Any) -> None:
-        x = x._prev[0] if x._op == "-" else x  # the largest score is subtracted first
-        if x._op == "sigmoid" or (x._op == "/" and x._prev[0]._op == "exp"):
-            self.twice = "sigmoid" if x._op == "sigmoid" else "softmax"
+
+def _unshifted(x: Any) -> Any:
+    return x._prev[0] if x._op == "-" else x  # the largest score is subtracted first
 
 
 def _labels(product: Any) -> list[tuple[str, float]]:
@@ -198,6 +199,7 @@ class Step:
     loss: float = math.nan  # the mean of those on which backward() was called
     passes: int = 0  # calls of backward()
     turns: int = 0  # of the loop
+    is_due: bool = True  # it is to be looked at
     is_stale: bool = False  # backward() was called on the loss of the step before
     reached: bool | None = None  # whether it reached a parameter; None if unknown
     printed: float | None = None  # a variable `loss` on which backward() was not called
@@ -223,8 +225,6 @@ class History:
     names: list[str]  # paths of the parameters
     steps: deque[Step] = field(default_factory=partial(deque, maxlen=4))
     looks: deque[Look] = field(default_factory=partial(deque, maxlen=16))
-    # Pairs of the inputs of an example and its target, and how often they are in these graphs.
-    seen: Counter[tuple[tuple[float, ...], float]] = field(default_factory=Counter)
     first: Step = field(init=False)
     used: set[int] = field(default_factory=set)  # parameters that were in a graph
     losses: list[float] = field(default_factory=list)  # of all steps
@@ -240,7 +240,6 @@ class History:
     decay: float = 0.0  # the largest weight decay of these optimizers
     hidden: list[tuple[str, Any]] = field(default_factory=list)  # in the model, not in parameters()
     numbered: str = field(default_factory=lambda: texts_of("watch")["run.layer"])
-    mixed: int = 0  # examples, if X was shuffled without y since the beginning, or y without X
     examples: int = 0  # in X, or in a variable that has the example of the loss
 
     def add(self, step: Step) -> None:
@@ -249,7 +248,7 @@ class History:
         self.steps.append(step)
         self.norms.append(norm(step.grads))
         if step.look:
-            self.see(step.look)
+            self.looks.append(step.look)
             self.used |= step.look.used
         if step.moved and (size := norm(step.data)):
             self.most = max(self.most, norm(step.movement) / size)
@@ -259,15 +258,10 @@ class History:
                 parts |= {layer: x / y} if y else {}
             self.updates.append((step.number, parts))
 
-    def see(self, look: Look) -> None:
-        """Adds a graph."""
-        oldest = self.looks[0].examples if len(self.looks) == self.looks.maxlen else []
-        self.looks.append(look)
-        self.seen.update(look.examples)
-        self.seen.subtract(oldest)
-        for pair in oldest:
-            if not self.seen[pair]:
-                del self.seen[pair]
+    @property
+    def seen(self) -> Counter[tuple[tuple[float, ...], float]]:
+        """Pairs of an example's inputs and its target, and how often the last graphs have them."""
+        return Counter(pair for look in self.looks for pair in look.examples)
 
     @property
     def step(self) -> Step:

@@ -23,13 +23,13 @@ import runpy
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from itertools import permutations
 from numbers import Real
+from operator import length_hint
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 from tqdm import tqdm
 
@@ -50,25 +50,13 @@ from micrograd.watching import findings as rules
 from micrograd.watching.step import History, Look, Step
 
 SHARE = 0.01  # of the time of a loop, for looking at graphs and for the accuracy
-FIRST, EVERY = 6, 20  # steps whose numbers are judged: the first ones, then some
+FIRST, EVERY = 4, 20  # steps that are judged: three from the second one on, then some
 OFTEN = 0.1  # seconds between two looks at the bar
 SOME = 32  # examples with which a compiled function is run eagerly, for a look at its graph
 MOST = 1000  # examples of which the accuracy is shown
 OVER = re.compile(r"^\s*(\w+)\s*(=\s*\1\s*-|-=)[^#=]*\.grad")  # p = p - 0.1 * p.grad
 
 Numbers = tuple[list[float], list[float]]  # data and gradients of all parameters
-
-
-class Finding(NamedTuple):
-    """What is wrong since which step, what to do, and both as a sentence."""
-
-    step: int
-    what: str
-    how: str
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
 
 
 class Report(str):
@@ -108,24 +96,19 @@ class Run:
     ) -> None:
         self.items, self.model, self.bar, self.language = items, model, bar, language
         self.examples = None if X is None or y is None else (plain(X)[:MOST], flat(y)[:MOST])
-        self.findings: dict[str, Finding] = {}  # by their names in findings.py
+        self.findings: dict[str, str] = {}  # sentences, by their names in findings.py
         self._texts = texts_of("watch", language)
         self._times: Counter[str] = Counter()
-        self._given = X, y
-        self._pairs: dict[Any, Any] = {}  # by names of X and y: pairs at first, classes in y
         self._number = 0  # of steps so far
         self._step: Step | None = None  # the one that is going on
         self._unjudged: Step | None = None  # the last one, if it was not looked at
         self._again: Callable[..., Look] | None = None  # runs a compiled function eagerly
-        self._was_whole = False  # a compiled function did a step since the loop went round
         self._failed = ""  # the operation that raised an error
         self._root: Callable[[], object] = lambda: None  # of the last backward pass
         self._spent, self._begin = 0.0, perf_counter()
         self._own(model)
         if self.examples:
             self.history.examples = len(self.examples[1])
-            rows, classes = self.examples
-            self._keep((), [*zip(map(tuple, map(flat, rows)), classes, strict=False)])
 
     def _own(self, model: Any) -> None:
         with speaking(self.language):
@@ -139,7 +122,7 @@ class Run:
     def __iter__(self) -> Iterator[Any]:
         """The items; while they last, backward passes are watched."""
         self._begin, shown = perf_counter(), 0.0
-        total = len(self.items) if isinstance(self.items, Sized) else None
+        total = length_hint(self.items) or None
         with tqdm(total=total, unit="step", disable=not self.bar) as bar:
             with self.watching():
                 for item in self.items:
@@ -154,13 +137,17 @@ class Run:
     @contextmanager
     def watching(self) -> Iterator[Run]:
         """A block in which backward passes are watched; at its end, the run is over."""
-        undo = _listen(self._values)
+        kind: Any = type(self._values[0]) if self._values else Value
+        backward = None if issubclass(kind, Value) else vars(kind).get("backward")
         watchers.append(self)
         try:
+            if backward:
+                kind.backward = _told_of(backward)
             yield self
         finally:
             watchers.remove(self)
-            undo()
+            if backward:
+                kind.backward = backward
             self.finish()
 
     def report(self) -> Report:
@@ -168,7 +155,7 @@ class Run:
         losses = self.history.losses or [math.nan]
         key = "run" if self.findings else "fine" if self.history.losses else "none"
         known = {"first": f"{losses[0]:.4g}", "last": f"{losses[-1]:.4g}", "n": self._number}
-        lines = [filled(self._texts[key], **known), *map(str, self.findings.values())]
+        lines = [filled(self._texts[key], **known), *self.findings.values()]
         return Report("\n".join(lines))
 
     # ---- What the loop and the engine tell
@@ -196,12 +183,12 @@ class Run:
         step.is_stale = self._root() is root if first else step.is_stale
         self._root = weakref.ref(root)
         checked: list[Any] = [loss, *step.grads]
-        if self._looking and isinstance(root, Value):
+        if step.is_due and isinstance(root, Value):
             checked += [v.data for v in order]
             if not step.reached:
                 look = Look(order, self._index)
                 step.reached, step.look = bool(look.used), look if look.used or first else step.look
-            known = variables(None) if first and self._is_early else {}  # it takes a while
+            known = variables(None) if first and step.number <= FIRST else {}  # it takes a while
             other = known.get("loss")
             if isinstance(other, Value) and other._prev and other is not root:
                 step.printed = None if any(other is v for v in order) else other.data
@@ -222,8 +209,7 @@ class Run:
         """
         if not self._values:
             self._own(_in_graph(_look(function, examples, 0, {}).leaves))
-        self._was_whole, self._step = True, None
-        self._again = partial(_look, function, examples)
+        self._again, self._step = partial(_look, function, examples), None
         every = EVERY if self._number < 10 * EVERY else 10 * EVERY
         due = [n <= FIRST or n % every == 0 for n in (self._number + 1, self._number + 2)]
         now = self._numbers() if any(due) else self._last
@@ -250,8 +236,8 @@ class Run:
 
         Without a backward pass, or if gradients were thrown away, the step is over as well.
         """
-        was_whole, self._was_whole, self._failed = self._was_whole, False, ""
-        if was_whole and not self._step:
+        self._failed = ""
+        if self._again and not self._step:  # compiled steps
             return
         now = self._numbers()
         self._step = step = self._step or self._opened(self._last)
@@ -280,9 +266,7 @@ class Run:
         if self._again and (rules.stays(self.history) or rules.stalled(self.history)):
             looks = [look for start in range(3) if (look := self._look_again(start))]
             self.history.looks.clear()
-            self.history.seen.clear()
-            for look in looks:
-                self.history.see(look)
+            self.history.looks += looks
             self._tell(self.history.step)
         if self._unjudged:
             self._judge(self._unjudged)
@@ -299,18 +283,15 @@ class Run:
 
     def _opened(self, now: Numbers) -> Step:
         self._number += 1
-        # what is wrong may begin with the second one
-        self._is_early = self._number <= rules.TIMES + 1
-        self._looking = self._is_early or not self._number % EVERY or self._may_look()
-        return Step(self._number, *now, grads=[0.0] * len(self._values))
+        is_due = self._number <= FIRST or not self._number % EVERY or self._may_look()
+        return Step(self._number, *now, grads=[0.0] * len(self._values), is_due=is_due)
 
     def _close(self, step: Step, now: Numbers, times: int = 1) -> None:
         start = perf_counter()
         step.after, step.left, self._last = now[0], step.left or now[1], now
         self._step = None
         self.history.losses.append(step.loss)
-        is_due = step.number <= FIRST or step.number % EVERY == 0 or not step.moved
-        self._unjudged = None if self._looking or step.bad or is_due else step
+        self._unjudged = None if step.is_due or step.bad or not step.moved else step
         if not self._unjudged:
             self._judge(step, times)
         self._spent += perf_counter() - start
@@ -319,11 +300,6 @@ class Run:
         self.history.add(step)
         if step.number in (2, EVERY) or not (step.moved or self.history.updates):
             self._look_around()
-        if step.number in (2, FIRST) or step.number % EVERY == 0:
-            now = [(*self._data(names), *before) for names, before in self._pairs.items()]
-            same = (x for x in now if Counter(flat(x[1])) == x[3])  # the classes
-            mixed = [len(X) for X, y, pairs, _ in same if _in_pairs(X, y, pairs) is False]
-            self.history.mixed = mixed[0] if mixed and len(mixed) == len(now) else 0
         if self.examples and self._may_look():
             self._evaluate(*self.examples)
         self._tell(step, times)
@@ -337,20 +313,21 @@ class Run:
             self._times[name] = self._times[name] + times if gaps is not None else 0
             if gaps is not None and (finding in rules.AT_ONCE or self._times[name] >= rules.TIMES):
                 told = {"step": step.number, **_told(name, gaps, self._texts)}
-                text = filled(self._texts["run.finding"], **told)
-                self.findings[name] = Finding(**told, text=text)
-                tqdm.write(str(self.findings[name]))
+                self.findings[name] = filled(self._texts["run.finding"], **told)
+                tqdm.write(self.findings[name])
 
     def _first_bad(self, order: Sequence[Any]) -> dict[str, str] | None:
         # The first operation that gave a number that is not finite, forward or backward.
-        for node in order if isinstance(order[-1], Value) else ():
-            if not math.isfinite(node.data):
-                formula = self._formula(node._op, node._prev) if node._prev else ""
-                if node in self._index:
-                    name = self.history.names[self._index[node]]
-                    formula = filled(self._texts["run.formula.update"], name=name)
-                key = {} if formula else {"key": "nonfinite.data"}
-                return {"formula": formula, "result": f"{node.data}", **key}
+        bad = (v for v in order if isinstance(v, Value) and not math.isfinite(v.data))
+        if node := next(bad, None):
+            if node in self._index:
+                name = self.history.names[self._index[node]]
+                formula = filled(self._texts["run.formula.update"], name=name)
+            elif node._prev:
+                formula = self._formula(node._op, node._prev)
+            else:
+                return {"key": "nonfinite.data", "result": f"{node.data}"}
+            return {"formula": formula, "result": f"{node.data}"}
         for node in reversed(order):
             operands = getattr(node, "_prev", ())
             if not all(math.isfinite(operand.grad) for operand in operands):
@@ -367,16 +344,6 @@ class Run:
         every = (x for x in known.values() if isinstance(x, Optimizer))
         return [x for x in every if not own.isdisjoint(map(id, x.parameters))]
 
-    def _data(self, names: Sequence[str]) -> Sequence[Any]:
-        return [variables(None).get(name, ()) for name in names] or self._given
-
-    def _keep(self, names: Sequence[str], pairs: Sequence[tuple[Any, Any]]) -> None:
-        X, y = self._data(names)
-        classes = flat(y) if len(X) == len(y) <= MOST else [None]
-        are_classes = all(isinstance(t, (Real, str, Value)) for t in classes)
-        if are_classes and _in_pairs(X, y, pairs):
-            self._pairs[names] = pairs, Counter(classes)
-
     def _look_around(self) -> None:
         # What the program has, for a step that moved nothing.
         known, history = variables(None), self.history
@@ -389,10 +356,6 @@ class Run:
             row = [*rows.pop()]
             lists = [x for x in known.values() if isinstance(x, list) and row in x]
             history.examples = max(map(len, lists), default=0)
-        if not self._pairs and max(history.seen.values(), default=1) == 1:  # an epoch, or less
-            some = [k for k, x in known.items() if _is_table(x)]
-            for names in permutations(some, 2):
-                self._keep(names, [*history.seen])
         frame: Any = sys._getframe()
         while frame and frame.f_code.co_filename.startswith(OTHERS):
             frame = frame.f_back
@@ -410,10 +373,10 @@ class Run:
         self.examples = None  # not classes
 
     def _state(self) -> str:
-        share = self.history.accuracy
-        told = {"loss": [f"{loss:.4g}" for loss in self.history.losses[-1:]],
-                "right": [] if share is None else [f"{share:.0%}"]}  # fmt: skip
-        return ", ".join(filled(self._texts[f"run.state.{x}"], x=y) for x in told for y in told[x])
+        known = [("loss", f"{loss:.4g}") for loss in self.history.losses[-1:]]
+        if self.history.accuracy is not None:
+            known.append(("right", f"{self.history.accuracy:.0%}"))
+        return ", ".join(filled(self._texts[f"run.state.{key}"], x=x) for key, x in known)
 
 
 watch = Run  # as one calls it
@@ -466,17 +429,6 @@ def _is_parameter(thing: object) -> bool:
     return hasattr(thing, "data") and hasattr(thing, "grad") and not hasattr(thing, "__len__")
 
 
-def _in_pairs(X: Any, y: Any, seen: Sequence[tuple[Any, Any]]) -> bool | None:
-    # Whether each class of these examples goes with one that was seen; None for other examples.
-    with suppress(TypeError):  # what is in them has no hash
-        at = dict(zip((tuple(flat(row)) for row in plain(X)), flat(y), strict=False))
-        pairs = {(t, at.get(row)) for row, t in seen}
-        if len(X) == len(y) == len(at) and at.keys() >= {row for row, _ in seen}:
-            n, m = (len({pair[i] for pair in pairs}) for i in (0, 1))
-            return n == m == len(pairs) <= len({*seen}) / 2
-    return None
-
-
 def _parameters(model: Any) -> tuple[list[tuple[str, Any]], list[tuple[str, Any]]]:
     # The parameters with their names: paths in the model, variables, or labels. And those in the
     # model that parameters() leaves out.
@@ -493,14 +445,14 @@ def _parameters(model: Any) -> tuple[list[tuple[str, Any]], list[tuple[str, Any]
     paths = {key: path for some in reversed(places) for key, path in some.items()}
     if len({path.partition(".")[0] for path in paths.values()}) == 1:  # one model has all
         paths = {key: path.partition(".")[2] or path for key, path in paths.items()}
-    named = []
+    names = []
     for i, p in enumerate(parameters):
         if not isinstance(p.data, Real):
             got = f"got {type(p.data).__name__} as the data of parameter {i}"
             raise TypeError(f"watch expects parameters with one number each, {got}")
         label = paths.get(id(p)) or getattr(p, "label", "")
-        named.append((label or said("watch", "run.parameter", n=i), p))
-    return named, hidden
+        names.append(label or said("watch", "run.parameter", n=i))
+    return [*zip(names, parameters, strict=True)], hidden
 
 
 def _in_graph(order: Sequence[Any]) -> list[Any]:
@@ -523,24 +475,14 @@ def _ignores_upstream(node: Value) -> bool:
     return any(found[0]) and found[0] == found[1]
 
 
-def _is_table(x: object) -> bool:
-    return isinstance(x, (list, tuple)) or isinstance(getattr(x, "shape", None), tuple)
-
-
-def _listen(values: Sequence[Any]) -> Callable[[], None]:
-    # Has backward() of another engine tell the watchers, too; the result undoes it.
-    kind: Any = type(values[0]) if values else Value
-    original = vars(kind).get("backward")
-    if issubclass(kind, Value) or original is None:
-        return lambda: None
-
-    def backward(self: Any, *arguments: Any, **options: Any) -> Any:
+def _told_of(backward: Callable[..., Any]) -> Callable[..., Any]:
+    # backward() of another engine, of which the watchers are told, too.
+    def told(self: Any, *arguments: Any, **options: Any) -> Any:
         for watcher in watchers:
             watcher.begin([self])
-        result = original(self, *arguments, **options)
+        result = backward(self, *arguments, **options)
         for watcher in watchers:
             watcher.end([self])
         return result
 
-    kind.backward = backward
-    return lambda: setattr(kind, "backward", original)
+    return told
