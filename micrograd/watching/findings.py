@@ -268,6 +268,18 @@ def uphill(h: History) -> Gaps:
     return {"rate": norm(step.movement) / norm(step.grads)} if is_early or is_late else None
 
 
+def others(h: History) -> Gaps:
+    """Movements d[i] = a d[i - 1] + b g[i], by the gradients of the parameters before, too."""
+    d, g = h.step.movement, h.step.grads
+    along = [name for name, *dg in zip(h.names, d, g, strict=True) if dg[0] * dg[1] > 0]
+    is_finite = math.isfinite(norm(d) + norm(g))
+    if sum(map(bool, d)) < 6 or not along or not is_finite:  # two unknown numbers fit a few
+        return None
+    new, old = rest(d[1:], g[1:]), rest(d[:-1], g[1:])
+    is_own = norm(new) < STILL * norm(d)
+    return None if is_own or norm(rest(new, old)) > ALIKE * norm(d) else listed(h, along)
+
+
 def too_fast(h: History) -> Gaps:
     """A loss that explodes, or stays above where it began, although it was to fall."""
     above = len(h.losses) > 12 and min(h.losses[-10:]) > h.losses[0] + 0.1 * abs(h.losses[0])
@@ -378,7 +390,9 @@ def crossed(h: History) -> Gaps:
 
 
 def shuffled(h: History) -> Gaps:
-    """The same examples and the same targets in several steps, in other pairs."""
+    """The same examples and the same targets in several steps, or in X and y, in other pairs."""
+    if h.mixed:
+        return {"n": h.mixed}
     if len(h.looks) < FEW or len(h.seen) <= len(h.look.examples):
         return None
     looks = [sorted(look.examples) for look in h.looks]
@@ -507,7 +521,7 @@ def equal_outputs(h: History) -> Gaps:
 
 CAUSES = (
     nonfinite, unchained, no_backward, stale, detached, unmoved, overwritten, accumulated, renewed,
-    missing, unused, one_example, printed, uphill, differences, unbounded, scale,
+    missing, unused, one_example, printed, uphill, others, differences, unbounded, scale,
     reach, shuffled, crossed, twice, imbalance, equal_weights,
 )  # fmt: skip
 EFFECTS = (
