@@ -249,7 +249,7 @@ class History:
         self.steps.append(step)
         self.norms.append(norm(step.grads))
         if step.look:
-            self.looks.append(step.look)
+            self.see(step.look)
             self.used |= step.look.used
         if step.moved and (size := norm(step.data)):
             self.most = max(self.most, norm(step.movement) / size)
@@ -259,7 +259,12 @@ class History:
                 parts |= {layer: x / y} if y else {}
             self.updates.append((step.number, parts))
 
-    @property
+    def see(self, *looks: Look) -> None:
+        """Adds graphs."""
+        self.looks.extend(looks)
+        self.__dict__.pop("seen", None)  # is in other graphs now
+
+    @cached_property
     def seen(self) -> Counter[tuple[tuple[float, ...], float]]:
         """Pairs of an example's inputs and its target, and how often the last graphs have them."""
         return Counter(pair for look in self.looks for pair in look.examples)

@@ -271,7 +271,7 @@ class Run:
         if self._again and (rules.stays(self.history) or rules.stalled(self.history)):
             looks = [look for start in range(3) if (look := self._look_again(start))]
             self.history.looks.clear()
-            self.history.looks += looks
+            self.history.see(*looks)
             self._tell(self.history.step)
         if self._unjudged:
             self._judge(self._unjudged)
