@@ -69,20 +69,12 @@ class Report:
     @property
     @spoken
     def progress(self) -> str:
-        """Which tasks of `micrograd start` are done, and the next one; '' if none is left."""
+        """The next task of `micrograd start`, and the error in it if any; '' if none is left."""
         if not (to_do := self._with("to do")):
             return ""
-        left = (task_of(x) for x in self.checks if x.status not in ("passed", "noted"))
-        done, task = min(filter(None, left)) - 1, min(map(task_of, to_do))
-        then = "next.mistake" if self.mistakes else "next"
-        then = _said(then, n=task, task=_said(f"task.{task}"))
-        text = _said(f"done.{min(done, 3)}", n=done, next=then)
-        its = [x for x in self.checks if task_of(x) == task and x.aspect in ("value", "gradient")]
-        missing = {x.operation: x.found for x in its if x.status == "to do"}
-        if any(x.passed for x in its):
-            text += f"; {_said('missing', names=', '.join(missing))}"
-        found = next((x for x in missing.values() if x and not self.mistakes), "")
-        return text + f"; {found}" * bool(found)
+        task = min(map(task_of, to_do))
+        errors = (x.found for x in to_do if task_of(x) == task and x.found and not self.mistakes)
+        return "; ".join([_said("next", n=task, task=_said(f"task.{task}")), *errors][:2])
 
     def _with(self, status: str) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if check.status == status)
