@@ -18,6 +18,7 @@ HINTS = {
     "trace draw_graph": "use draw_dot(root)",
     "grad": "use gradient(f, xs), or call backward() and read .grad",
     "manual_seed": "use random.seed(...): parameters start from Python's random numbers",
+    "confusion confusion_matrix": "use collections.Counter(zip(labels, guesses))",
     "DataLoader": "use micrograd.datasets.batches(X, y, size)",
     "MSELoss mse_loss HingeLoss BCELoss BCEWithLogitsLoss CrossEntropyLoss NLLLoss": (
         "use the functions of micrograd.losses"

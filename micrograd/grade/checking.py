@@ -9,7 +9,7 @@ remains are the entries of the report, in the order in which a learner would men
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import permutations
 
@@ -17,6 +17,7 @@ from micrograd.derivatives import near
 from micrograd.grade.graded_class import (
     BrokenRule,
     GradedClass,
+    Numbers,
     RaisedError,
     leaves_of,
     operands,
@@ -164,8 +165,8 @@ def _compare(row: Row, program: str, graded: GradedClass) -> None:
         raise BrokenRule(mistake, *(_told("grad", wrong, x.grad) for x in (ours, after)))
 
 
-def _told(attribute: str, names: list[str], values: Mapping[str, float]) -> str:
-    """Mapping[str, float] as the report shows them, for example 'a.grad = 2'."""
+def _told(attribute: str, names: list[str], values: Numbers) -> str:
+    """Numbers as the report shows them, for example 'a.grad = 2'."""
     return ", ".join(f"{name}.{attribute} = {values[name]:.6g}" for name in names)
 
 
@@ -173,11 +174,7 @@ def _told(attribute: str, names: list[str], values: Mapping[str, float]) -> str:
 
 
 def _mistake_behind_gradients(
-    row: Row,
-    program: str,
-    graded: GradedClass,
-    found: Mapping[str, float],
-    right: Mapping[str, float],
+    row: Row, program: str, graded: GradedClass, found: Numbers, right: Numbers
 ) -> str:
     """The rule that explains wrong gradients."""
     if _is_early(program, graded):
@@ -276,9 +273,7 @@ def _closure_is_on_operand(graded: GradedClass) -> bool:
     return any(graded.tried(False, changed.format(made)) for made in ("a + b", "a * b"))
 
 
-def _after(
-    program: str, graded: GradedClass, before: Mapping[str, float], last: str = ""
-) -> Mapping[str, float]:
+def _after(program: str, graded: GradedClass, before: Numbers, last: str = "") -> Numbers:
     """The gradients after a program if those in `before` are set right before its last step."""
     steps, _, backward = program.rpartition("; ")
     given = "".join(f"{name}.grad = {x}; " for name, x in before.items())
@@ -292,7 +287,7 @@ def _overwrites(operation: str, graded: GradedClass) -> bool:
     return bool(alone) and any(near(after[x], alone[x]) for x in "ab" if x in after)
 
 
-def _reads_gradients(program: str, graded: GradedClass, found: Mapping[str, float]) -> bool:
+def _reads_gradients(program: str, graded: GradedClass, found: Numbers) -> bool:
     """Whether the contributions of an operation depend on the grad of its operands."""
     before = {leaf: 0.5 + i for i, leaf in enumerate(leaves_of(program))}
     after = _after(program, graded, before)

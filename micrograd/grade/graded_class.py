@@ -35,11 +35,14 @@ LIBRARIES = ("stdlib", "platstdlib", "purelib", "platlib")
 ELSEWHERE = str(Path(__file__).parent), "<frozen", *map(sysconfig.get_path, LIBRARIES)
 
 
-class Observed(NamedTuple):
-    """Data and gradients of the Values of a program, by name."""
+Numbers = Mapping[str, float]  # of the Values of a program, by name
 
-    data: Mapping[str, float]
-    grad: Mapping[str, float]
+
+class Observed(NamedTuple):
+    """Data and gradients of the Values of a program."""
+
+    data: Numbers
+    grad: Numbers
 
 
 class BrokenRule(Exception):  # noqa: N818 - not an error here, but a finding
@@ -202,7 +205,7 @@ class GradedClass:
             return found if isinstance(found, RaisedError) else None
         return None
 
-    def gradients(self, program: str) -> Mapping[str, float]:
+    def gradients(self, program: str) -> Numbers:
         """Gradients after a program, empty if it raises an error."""
         with suppress(BrokenRule):
             return self.observed(program).grad

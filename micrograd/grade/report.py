@@ -1,13 +1,7 @@
 """The report on a class, as text, JSON and HTML.
 
 For each mistake, it shows the smallest program that fails, what was expected and what was found;
-a notebook also draws it, with the wrong numbers in red. `hints` limits how much the text gives
-away:
-
-    0  the verdict
-    1  what is wrong: the rules that are broken
-    2  where: the program, expected and found
-    3  how to fix it
+a notebook also draws it, with the wrong numbers in red.
 """
 
 from __future__ import annotations

@@ -377,7 +377,7 @@ ADD_ONLY = ("""
          "a.tanh() raises NotImplementedError: task 8 (in __truediv__"),
         (5, [(".grad +=", ".grad =")], "accumulate",
          "Next: task 6, a.tanh()."),
-        (7, [("    def __radd__", "    def radd")], "", "Next: task 7, plain numbers beside a Value."),
+        (7, [("    def __radd__", "    def radd")], "", "Next: task 7, plain numbers"),
     ],
 )  # fmt: skip
 def test_a_task_that_is_half_done_is_told_what_it_lacks(tasks, edits, rule, told, tmp_path):
