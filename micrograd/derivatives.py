@@ -38,7 +38,6 @@ from numbers import Rational
 from typing import Any, SupportsFloat
 
 from micrograd.core.arithmetic import Number, as_number
-from micrograd.core.blocks import restored, resumed
 from micrograd.core.errors import described, explained
 from micrograd.core.node import (
     Own,
@@ -50,7 +49,7 @@ from micrograd.core.node import (
     raised,
     unrecorded,
 )
-from micrograd.core.pause import is_paused, open_levels, running
+from micrograd.core.pause import is_paused, open_levels, restored, resumed, running
 from micrograd.core.shapes import Numbers, flat, shape_of
 from micrograd.engine import Value, topological_order
 
@@ -182,13 +181,10 @@ def jvp(
     >>> jvp(lambda x, y: [x * y, x - y], [2.0, 3.0], [1.0, 1.0])
     [5.0, 0.0]
     """
-    known: list[Value] | None = None
-    if callable(output):
-        leaves, known, output = _called(output, xs)
-        rates = dict(zip(leaves, flat(tangents), strict=True))
-    else:
-        _expect(isinstance(xs, Mapping), "jvp", "a dict for a graph", xs, "use jvp(y, {x: 1.0})")
-        rates = dict(xs)
+    is_expected = callable(output) or isinstance(xs, Mapping)
+    _expect(is_expected, "jvp", "a dict for a graph", xs, "use jvp(y, {x: 1.0})")
+    leaves, known, output = _called(output, xs)
+    rates = dict(leaves if known is None else zip(leaves, flat(tangents), strict=True))
     outputs = [_output(v) for v in flat(output)]
     tangent = _Tape(*outputs).tangents(rates)
     read = [*outputs, *(rate for rate in rates.values() if isinstance(rate, Value))]
@@ -233,9 +229,7 @@ def jacobian(
     >>> jacobian(lambda x, y: [x * y, x + y], [2.0, 3.0])
     [[3.0, 2.0], [1.0, 1.0]]
     """
-    known: list[Value] | None = None
-    if callable(outputs):
-        inputs, known, outputs = _called(outputs, inputs)
+    inputs, known, outputs = _called(outputs, inputs)
     given = flat(outputs)
     is_graph = known is not None or not given or any(isinstance(v, Value) for v in given)
     fix = "for derivatives of derivatives, use jacobian(lambda x: jacobian(f, [x]), [2.0])"
@@ -244,7 +238,7 @@ def jacobian(
     are_nodes = all(isinstance(v, Value) for v in nodes)
     _expect(are_nodes, "jacobian", "nodes of the graph as inputs", inputs, "or pass a function")
     tape = _Tape(*results)
-    adjoints = [tape.adjoints({output: 1}) for output in results]
+    adjoints = (tape.adjoints({output: 1}) for output in results)
     rows = [[adjoint[v] for v in nodes] for adjoint in adjoints]
     return _of_one_kind(rows, nodes, results, known)
 
@@ -287,9 +281,11 @@ def hessian(f: Callable[..., SupportsFloat], xs: Iterable[Number]) -> list[list[
     return jacobian(lambda *leaves: gradient(f, leaves), xs)
 
 
-def _called(f: Callable[..., Any], xs: Iterable[Number]) -> tuple[list[Value], list[Value], Any]:
+def _called(f: Any, xs: Any) -> tuple[Any, list[Value] | None, Any]:
     # New leaves, one level above every derivative that is running; these and all that f made; and
-    # what f returned.
+    # what f returned. If f is not a function but a graph, both as they are.
+    if not callable(f):
+        return xs, None, f
     numbers = [x if isinstance(x, Value) else Value(x).data for x in xs]
     outer_level, outer_made = running.get()
     level = 1 + max([outer_level, *map(level_of, numbers)])

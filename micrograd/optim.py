@@ -1,11 +1,11 @@
-"""Optimizers, which update parameters from their gradients, and learning-rate schedules.
+"""Optimizers, which update parameters from their gradients.
 
     >>> class Parameter:
     ...     data, grad = 3.0, 6.0
     >>> p = Parameter()
-    >>> optimizer, schedule = SGD([p]), linear(0.25, 0.0, steps=2)
+    >>> optimizer = SGD([p])
     >>> for step in range(2):  # normally after zero_grad() and loss.backward()
-    ...     optimizer.lr = schedule(step)  # 0.25, then 0.125
+    ...     optimizer.lr = 0.25 * (1 - step / 2)  # 0.25, then 0.125
     ...     optimizer.step()
     >>> p.data
     0.75
@@ -21,18 +21,16 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from numbers import Real
 from operator import attrgetter
 from typing import Any, ClassVar, TypeAlias
 
 from micrograd.core.arithmetic import Number, as_number
+from micrograd.core.hints import hinted
 
-__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "clip_grad_norm", "cosine", "linear"]
-
-Schedule = Callable[[float], float]
-
+__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "clip_grad_norm"]
 
 Given: TypeAlias = Iterable[Any]  # parameters, arrays of them, or pairs of a name and one of them
 Updated: TypeAlias = tuple[Number, dict[str, Number]]  # the new number, and the new state
@@ -237,26 +235,6 @@ def clip_grad_norm(parameters: Given, max_norm: float) -> float:
     return norm
 
 
-def linear(start: float, end: float, steps: int) -> Schedule:
-    """A straight line from `start` at step 0 to `end` at step `steps`; constant after that.
-
-    >>> linear(1.0, 0.5, steps=10)(5)
-    0.75
-    """
-    return lambda step: start + (end - start) * (step / steps) if step < steps else end
-
-
-def cosine(start: float, end: float, steps: int) -> Schedule:
-    """Half a cosine wave from `start` at step 0 to `end` at step `steps`; constant after that.
-
-        lr(t) = start + (end - start) (1 - cos(pi t / steps)) / 2
-
-    Source: Loshchilov and Hutter, "SGDR: stochastic gradient descent with warm restarts", eq. 5.
-    """
-    half = (end - start) / 2
-    return lambda t: start + half * (1 - math.cos(math.pi * (t / steps))) if t < steps else end
-
-
 def _in_range(name: str, given: Any, below: float = math.inf) -> Any:
     # The number; one of NumPy's becomes Python's, or it would make the parameters NumPy's, too.
     if isinstance(given, (tuple, list)):
@@ -376,3 +354,6 @@ def _pairs(given: Iterable[Any]) -> Iterator[tuple[str, Any]]:
             yield from ((name and f"{name}[{i}]", v) for i, v in enumerate(p.ravel().tolist()))
         else:
             yield name, p
+
+
+globals()["__getattr__"] = hinted(__name__)  # not `def`: type checkers would accept any name

@@ -34,8 +34,8 @@ from micrograd.compiler.batch import are_same, rebuilt, structured
 from micrograd.compiler.guard import Guard
 from micrograd.compiler.simplify import Instructions, Simplified, needed
 from micrograd.core.arithmetic import as_number
-from micrograd.core.blocks import restored
 from micrograd.core.node import Node, unrecorded
+from micrograd.core.pause import restored
 from micrograd.core.tracing import Traced, loops
 from micrograd.engine import Value, topological_order
 from micrograd.operations import pair_of, unrolled

@@ -32,9 +32,9 @@ from micrograd.compiler.loop import loops_in
 from micrograd.compiler.parameters import recorded_as
 from micrograd.compiler.simplify import CONDITIONS, Simplified
 from micrograd.core.arithmetic import as_number
-from micrograd.core.blocks import restored, resumed
 from micrograd.core.naming import distinct
 from micrograd.core.node import unrecorded
+from micrograd.core.pause import restored, resumed
 from micrograd.core.tracing import Traced
 from micrograd.engine import Value, topological_order
 

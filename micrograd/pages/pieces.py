@@ -26,9 +26,8 @@ from typing import Any
 
 import micrograd.operations  # noqa: F401  # choices between traced numbers
 from micrograd.core.arithmetic import Number
-from micrograd.core.blocks import restored, resumed
 from micrograd.core.node import innermost, unrecorded
-from micrograd.core.pause import is_paused
+from micrograd.core.pause import is_paused, restored, resumed
 from micrograd.core.shapes import Numbers, flat
 from micrograd.core.tracing import Recording, Traced
 from micrograd.derivatives import again, contributions, is_own_operation, local_derivatives

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from micrograd.core.blocks import restored
+from micrograd.core.pause import restored
 from micrograd.derivatives import recompute, vjp
 from micrograd.draw.formulas import number
 from micrograd.draw.graph import graph
