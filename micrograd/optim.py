@@ -117,7 +117,6 @@ class SGD(Optimizer):
 
     Args:
         momentum: fraction of the velocity that is kept, at least 0; 0 is plain gradient descent.
-        nesterov: whether to look ahead along the velocity; needs momentum.
 
     Source: Sutskever, Martens, Dahl, Hinton, "On the importance of initialization and momentum in
     deep learning", 2013, in PyTorch's form, where lr multiplies the velocity.
@@ -161,11 +160,13 @@ class Adam(Optimizer):
     Args:
         betas: fractions of m and s that are kept in each step, both in [0, 1).
         eps: added to the divisor to keep it away from 0; at least 0.
+        weight_decay: by default 0; in AdamW, 0.01.
 
     Source: Kingma and Ba, "Adam: a method for stochastic optimization", 2015, algorithm 1.
     """
 
     _settings: ClassVar = {**Optimizer._settings, "betas": 1, "eps": math.inf}
+    _decay = 0.0
 
     def __init__(
         self,
@@ -173,11 +174,11 @@ class Adam(Optimizer):
         lr: float = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
-        weight_decay: float = 0,
+        weight_decay: float | None = None,
     ) -> None:
         self.betas = betas
         self.eps = eps
-        super().__init__(parameters, lr, weight_decay)
+        super().__init__(parameters, lr, self._decay if weight_decay is None else weight_decay)
 
     def at_step(self, step: Number) -> tuple[Number, ...]:
         """The learning rate, and the divisors 1 - beta^t."""
@@ -203,15 +204,7 @@ class AdamW(Adam):
     the decay multiplied by lr as in PyTorch.
     """
 
-    def __init__(
-        self,
-        parameters: Given,
-        lr: float = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 1e-2,
-    ) -> None:
-        super().__init__(parameters, lr, betas, eps, weight_decay)
+    _decay = 1e-2
 
     def decayed(self, p: Number, g: Number, lr: Number, decay: Number) -> tuple[Number, Number]:
         """The parameter, pulled towards 0, and its gradient as it is."""

@@ -50,14 +50,10 @@ class BrokenRule(Exception):  # noqa: N818 - not an error here, but a finding
 
 
 class RaisedError(BrokenRule):
-    """An error that the class raised.
+    """An error that the class raised, at a `place` in its code, '' if it was raised elsewhere.
 
-    Attributes:
-        kinds: the names of its class and the classes above it.
-        text: the error in words.
-        place: the method and line in the code of the class, '' if it was raised elsewhere.
-        calls: the names of the functions of the class that were running, the last one last.
-        on_purpose: whether an `assert` or a `raise` there made it.
+    `calls` are the functions of the class that were running, the last one last; `on_purpose` tells
+    whether an `assert` or a `raise` there made it.
     """
 
     def __init__(self, error: BaseException) -> None:

@@ -7,7 +7,6 @@ a notebook also draws it, with the wrong numbers in red.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -26,13 +25,7 @@ EXPLAINED = 2  # mistakes: the first one must stay visible on a screen of 24 lin
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """All checks of one class; `print` shows a table and the mistakes, and notebooks add graphs.
-
-    Attributes:
-        name: the name of the class or the file.
-        checks: all checks in order.
-        language: that of its sentences, as in `explain`.
-    """
+    """All checks of a class or a file; `print` shows the mistakes, and notebooks add graphs."""
 
     name: str
     checks: tuple[Check, ...]
@@ -85,9 +78,9 @@ class Report:
         """The report as text: the verdict (0), what is wrong (1), where (2), how to fix it (3)."""
         if hints == 0:
             return self.verdict
-        count = Counter(check.status for check in self.checks)
         told = STATUSES[:2] if self.progress else STATUSES
-        known = ", ".join(f"{count[x]} {_said(f'status.{x}')}" for x in told if count[x])
+        counts = ((len(self._with(x)), _said(f"status.{x}")) for x in told)
+        known = ", ".join(f"{n} {word}" for n, word in counts if n)
         parts = [f"{self.name}: {known}"]
         if hints >= 2 and self.exit_code < 2 and not self.progress:
             parts.append(self._table())
@@ -110,15 +103,15 @@ class Report:
     @spoken
     def verdict(self) -> str:
         """The last line of the report, a summary."""
-        count = Counter(check.status for check in self.checks)
-        counts = {"n": len(self.mistakes), "failed": count["failed"], "ended": count["not run"]}
+        right, failed, ended = (len(self._with(x)) for x in ("passed", "failed", "not run"))
         if self.exit_code == 2:
             told = _said("verdict.not")
         elif self.passed:
-            told = _said("verdict.right", n=count["passed"])
+            told = _said("verdict.right", n=right)
         else:
-            key = ".ended" * bool(count["not run"]) if self.mistakes else ".begun"
-            told = _said(f"verdict.mistakes{key}", **counts)
+            key = ".ended" * bool(ended) if self.mistakes else ".begun"
+            gaps = {"n": len(self.mistakes), "failed": failed, "ended": ended}
+            told = _said(f"verdict.mistakes{key}", **gaps)
         return f"{_said('verdict.is')} {told}" + f" {self.progress}." * bool(self.progress)
 
     def _table(self) -> str:
@@ -153,11 +146,9 @@ def _figure(check: Check) -> str:
 
 
 def drawing(program: str, found: Mapping[str, Mapping[str, object]]) -> Any:
-    """The graph of a program, None if it makes no Value; wrong numbers that were found are red.
+    """The graph of a program, None if it makes no Value.
 
-    Args:
-        program: one that our own Value can run.
-        found: for some of its names, the wrong 'data' and 'grad'; other names are ignored.
+    `found` has the wrong 'data' and 'grad' of some of its names, which are drawn in red.
     """
     from micrograd.draw import draw_dot
 
