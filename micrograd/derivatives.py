@@ -39,16 +39,7 @@ from typing import Any, SupportsFloat
 
 from micrograd.core.arithmetic import Number, as_number
 from micrograd.core.errors import described, explained
-from micrograd.core.node import (
-    Own,
-    as_constant,
-    innermost,
-    level_of,
-    of_leaf,
-    operations,
-    raised,
-    unrecorded,
-)
+from micrograd.core.node import Own, as_constant, innermost, level_of, of_leaf, operations, raised
 from micrograd.core.pause import is_paused, open_levels, restored, resumed, running
 from micrograd.core.shapes import Numbers, flat, shape_of
 from micrograd.engine import Value, topological_order
@@ -315,7 +306,7 @@ def _output(y: Any) -> Value:
         raise TypeError(f"expected f to return a Value or a number, got {type(y).__name__}")
     if not isinstance(y, Value):
         return as_constant(y)  # type: ignore[no-any-return]
-    if y._chain_rule is unrecorded:
+    if y.is_unrecorded:
         raise ValueError("no_grad() records no graph: compute this outside the no_grad() block")
     return y
 
@@ -334,7 +325,7 @@ def _of_one_kind(
     while values and not is_paused():
         graph = topological_order(*values)
         leaves = [v for v in graph if not v._prev and v not in known]
-        if not all(v.is_constant or v._chain_rule is unrecorded for v in leaves):
+        if not all(v.is_constant or v.is_unrecorded for v in leaves):
             return [[d if isinstance(d, Value) else as_constant(d) for d in row] for row in rows]
         values = [v.data for v in graph if not v._prev and isinstance(v.data, Value)]
     return [[innermost(d) for d in row] for row in rows]
@@ -367,8 +358,7 @@ def check_gradients(
     leaves = own() if callable(own) else [Value(x) for x in xs]
     at, arguments = [leaf.item() for leaf in leaves], () if callable(own) else leaves
     y = f(*arguments)
-    if not isinstance(y, Value):
-        raise TypeError(f"check_gradients expects f to return a Value, got {type(y).__name__}")
+    _expect(isinstance(y, Value), "check_gradients", "f to return a Value", y, "use its operations")
     tape, [found] = _Tape(y), jacobian(y, leaves)
     nodes = [v for v, _ in tape.nodes]
 
@@ -446,7 +436,7 @@ def recompute(root: Value) -> Value:
     """
     order = topological_order(root)
     nodes = [node for node in order if node._prev]
-    if is_paused() or any(node._chain_rule is unrecorded for node in order):
+    if is_paused() or any(node.is_unrecorded for node in order):
         fix = "build the graph outside of it, and use detach() for what stays"
         raise RuntimeError(f"recompute needs closures, and no_grad() keeps none: {fix}")
     if own := [node._op for node in nodes if is_own_operation(node)]:

@@ -305,7 +305,7 @@ class _Loop:
                 return number
             found = Value(number, (hub,), "scan")
             found._chain_rule = lambda upstream, _: given.update({k: upstream})
-            if like._chain_rule is unrecorded:
+            if like.is_unrecorded:
                 found._prev, found._chain_rule = (), unrecorded
             return found
 

@@ -271,6 +271,7 @@ class Node:
     is_leaf = property(lambda v: not v._prev)
     is_constant = property(lambda v: v._chain_rule is constant)
     is_frozen = property(lambda v: v._chain_rule is frozen)
+    is_unrecorded = property(lambda v: v._chain_rule is unrecorded)  # under no_grad()
 
     @property
     def requires_grad(self) -> bool:
@@ -279,7 +280,7 @@ class Node:
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
-        if self._prev or self._chain_rule is unrecorded:
+        if self._prev or self.is_unrecorded:
             reason = "requires_grad of a result follows from its operands and cannot be set"
             raise RuntimeError(f"{reason}: set it on a leaf, or use .detach()")
         if wanted != self.requires_grad and (wanted or not self.is_constant):
