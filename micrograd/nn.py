@@ -34,7 +34,6 @@ class Neuron(PerExample[Value]):
     """activation(w1 x1 + ... + wn xn + b), with weights drawn uniformly from [-1, 1) and bias 0.
 
     Args:
-        nin: number of inputs.
         nonlin: as in Karpathy's micrograd; False makes it linear. Or the name of an activation.
         activation: 'relu', 'tanh', 'sigmoid' or 'linear'.
 
@@ -95,8 +94,6 @@ class MLP(PerExample[Any]):
     """A multi-layer perceptron: `nin` inputs, then layers of sizes `nouts`.
 
     Args:
-        nin: number of inputs.
-        nouts: number of neurons in each layer; the last is the number of outputs.
         activation: 'relu', 'tanh', 'sigmoid' or 'linear', for all layers except the last.
         output: the activation of the last layer.
         init: how weights start: 'uniform', 'he' or 'xavier'; see `start_weights`.

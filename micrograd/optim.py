@@ -47,7 +47,6 @@ class Optimizer:
         parameters: pass `model.parameters()`, or `model.named_parameters()` for error messages.
         lr: learning rate; may be changed between steps.
         weight_decay: how strongly parameters are pulled towards 0.
-        steps: number of steps taken.
 
     >>> class HeavyBall(Optimizer):
     ...     def rule(self, p, g, state, lr):

@@ -89,7 +89,6 @@ class GradedClass:
     """The class that is graded; it gets the lecture's names if it has others, until `restore()`.
 
     Attributes:
-        kind: the class itself.
         made: makes an instance from a number.
         walk: the name of the method that computes all gradients.
         starts_with_none: whether a gradient is None until there is one.
