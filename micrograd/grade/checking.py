@@ -62,12 +62,15 @@ def _checked(row: Row, graded: GradedClass) -> Check:
     is_first = row.aspect in ("value", "number and gradient of a new one")
     if is_first and (wrong := graded.misspelt(method)):
         return row.check("failed", mistake="spelling", expected=method, found=wrong)
-    task = graded.is_started and task_of(row)
+    task = task_of(row) if graded.is_started else 0
     if _is_there(row, graded) and not (graded.is_started and is_to_do(row, graded)):
         judged = (_judgement(row, program, graded) for program in row.programs)
         check = next((one for one in judged if not one.passed), row.check())
         return replace(check, composed=check.status == "failed" and _is_composed(row, graded))
-    return row.check("to do" if task else "not there yet", found=_obstacle(row, graded))
+    error = graded.error_in(row.programs[0], backward=True) if task > 5 else None
+    if error and f"task {task}" not in error.text:  # it is written, but needs another task
+        return row.check("to do", found=f"{row.operation} raises {error.text} ({error.place})")
+    return row.check("to do" if task else "not there yet")
 
 
 def _is_composed(row: Row, graded: GradedClass) -> bool:
@@ -409,12 +412,3 @@ def _has_no_closure(sign: str, graded: GradedClass) -> bool:
     names = own and {*own.co_varnames, *own.co_cellvars, *own.co_names}
     is_begun = bool(names and names & {"_backward", "grad"})
     return not is_begun and graded.tried(False, f"{made}; same = {code('a')} is {code('b')}")
-
-
-def _obstacle(row: Row, graded: GradedClass) -> str:
-    """Why an operation does not work although it is written, '' if it is not written."""
-    task = graded.is_started and task_of(row)
-    error = graded.error_in(row.programs[0], backward=True) if task > 5 else None
-    if not error or f"task {task}" in error.text:
-        return ""
-    return f"{row.operation} raises {error.text} ({error.place})"
