@@ -211,9 +211,8 @@ def _is_trainable(v: Any) -> bool:
 
 def _filled(name: str, old: object, given: object) -> bool:
     # Sets the data of leaves to numbers; False if these are not leaves, or those are not numbers.
-    if isinstance(old, dict) or not all(_is_trainable(v) for _, v in _entries(old)):
-        return False
-    leaves, numbers = [v for _, v in _entries(old)], [_number(x) for x in flat(given)]
+    leaves = [] if isinstance(old, dict) else [v for _, v in _entries(old)]
+    numbers = [*map(_number, flat(given))] if all(map(_is_trainable, leaves)) else []
     if not leaves or not numbers or NotImplemented in numbers:
         return False
     if shape_of(old) != shape_of(given):

@@ -119,10 +119,7 @@ def raised(x: Number, level: int) -> Any:
 
 
 def level_of(x: Number) -> int:
-    """How many Values are nested in x: -1 for a plain number, 0 for a Value of a plain number.
-
-    Each derivative of a function computes on a level of its own (see `derivatives.py`).
-    """
+    """How many Values are nested in x: -1 for a plain number, 0 for a Value of a plain number."""
     level = -1
     while isinstance(x, Node):
         level, x = level + 1, x.data
@@ -247,8 +244,7 @@ class Node:
         """Raises a TypeError if data or grad was set to something that is not a number."""
         if error := misuse(self):
             raise error
-        self.data = as_number(self.data)  # NumPy's numbers become Python's
-        self.grad = as_number(self.grad, like=0)
+        self.data, self.grad = as_number(self.data), as_number(self.grad, like=0)  # not NumPy's
 
     @property
     def _backward(self) -> Callable[[], None]:
