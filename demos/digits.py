@@ -29,6 +29,7 @@ import math
 import random
 import sys
 import warnings
+from collections import Counter
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -37,7 +38,7 @@ import micrograd
 from micrograd import datasets, fit, no_grad, plot
 from micrograd.draw.tokens import LIGHT
 from micrograd.losses import cross_entropy
-from micrograd.nn import Linear, ReLU, Sequential, accuracy, confusion
+from micrograd.nn import Linear, ReLU, Sequential, accuracy
 from micrograd.optim import Adam
 
 PIXELS, HIDDEN, DIGITS, BATCH, LR = 64, 32, 10, 20, 0.005
@@ -167,8 +168,11 @@ def main():
 
     print("\nValidation: rows are true digits, columns are predicted digits")
     print(f"{'':3}" + "".join(f"{digit:>4}" for digit in range(DIGITS)))
-    for digit, counts in enumerate(confusion(scores, digits, classes=DIGITS)):
-        print(f"{digit:3}" + "".join(f"{count or '.':>4}" for count in counts))
+    counts = Counter(zip(digits, np.argmax(scores, axis=1), strict=True))
+    for digit in range(DIGITS):
+        print(
+            f"{digit:3}" + "".join(f"{counts[digit, guess] or '.':>4}" for guess in range(DIGITS))
+        )
     if options.out:
         X, y = validation
         plot.save(draw(X, y, logits[1]), options.out)  # of the last split

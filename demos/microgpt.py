@@ -60,7 +60,7 @@ import micrograd
 from micrograd import Value, no_grad, take
 from micrograd.losses import cross_entropy
 from micrograd.nn import Activation, Linear, Module, Sequential
-from micrograd.optim import Adam, linear
+from micrograd.optim import Adam
 
 SIZE, HEADS, HIDDEN, BLOCK = 16, 4, 64, 16  # numbers in x, heads, neurons of the MLP, positions
 HEAD_SIZE = SIZE // HEADS
@@ -214,11 +214,10 @@ def compiled_backward(model, length):
 def train(model, examples, steps, backward):
     """Takes a step for each example, over and over; returns the losses, fewer after Ctrl-C."""
     optimizer = Adam(model.parameters(), lr=LR, betas=BETAS)
-    rate = linear(LR, 0.0, max(1, steps))
     losses = []
     try:
         for step in (bar := tqdm(range(steps), unit="name")):
-            optimizer.lr = rate(step)
+            optimizer.lr = LR * (1 - step / steps)
             optimizer.zero_grad()
             loss = backward(*examples[step % len(examples)])
             optimizer.step()

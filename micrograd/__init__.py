@@ -14,48 +14,43 @@ immediately, everything else on first use. So `import micrograd` needs only the 
 import importlib as _importlib
 import typing as _typing
 
-# `as` tells type checkers that a name is exported.
-from micrograd.engine import Value as Value
-from micrograd.engine import no_grad as no_grad
-from micrograd.engine import topological_order as topological_order
-from micrograd.engine import where as where
-from micrograd.operations import scan as scan
-from micrograd.operations import take as take
+from micrograd.engine import Value, no_grad, topological_order, where
+from micrograd.operations import scan, take
 
 if _typing.TYPE_CHECKING:  # for editors and type checkers; `_names_in` says the same
-    from micrograd.arrays import values as values
-    from micrograd.compiler.arguments import shared as shared
+    from micrograd.arrays import values
+    from micrograd.compiler.arguments import shared
     from micrograd.compiler.function import compile as compile
-    from micrograd.compiler.training import fit as fit
-    from micrograd.derivatives import check_gradients as check_gradients
-    from micrograd.derivatives import derivative as derivative
-    from micrograd.derivatives import gradient as gradient
-    from micrograd.derivatives import hessian as hessian
-    from micrograd.derivatives import jacobian as jacobian
-    from micrograd.derivatives import jvp as jvp
-    from micrograd.derivatives import local_derivatives as local_derivatives
-    from micrograd.derivatives import recompute as recompute
-    from micrograd.derivatives import sum_over_paths as sum_over_paths
-    from micrograd.derivatives import vjp as vjp
-    from micrograd.draw import draw_dot as draw_dot
-    from micrograd.draw import draw_network as draw_network
-    from micrograd.draw import mermaid as mermaid
-    from micrograd.draw.calls import calls as calls
-    from micrograd.nn import MLP as MLP
-    from micrograd.nn import Layer as Layer
-    from micrograd.nn import Linear as Linear
-    from micrograd.nn import Module as Module
-    from micrograd.nn import Neuron as Neuron
-    from micrograd.nn import Sequential as Sequential
-    from micrograd.optim import SGD as SGD
-    from micrograd.optim import Adam as Adam
-    from micrograd.optim import AdamW as AdamW
-    from micrograd.pages.explain import explain as explain
-    from micrograd.pages.microscope import microscope as microscope
-    from micrograd.pages.playground import playground as playground
-    from micrograd.pages.worksheet import worksheet as worksheet
-    from micrograd.watching.watch import watch as watch
+    from micrograd.compiler.training import fit
+    from micrograd.derivatives import (
+        check_gradients,
+        derivative,
+        gradient,
+        hessian,
+        jacobian,
+        jvp,
+        local_derivatives,
+        recompute,
+        sum_over_paths,
+        vjp,
+    )
+    from micrograd.draw import draw_dot, draw_network, mermaid
+    from micrograd.draw.calls import calls
+    from micrograd.nn import MLP, Layer, Linear, Module, Neuron, Sequential
+    from micrograd.optim import SGD, Adam, AdamW
+    from micrograd.pages.explain import explain
+    from micrograd.pages.microscope import microscope
+    from micrograd.pages.playground import playground
+    from micrograd.pages.worksheet import worksheet
+    from micrograd.watching.watch import watch
 
+__all__ = [  # without `compile`, because `import *` must not hide a builtin
+    "MLP", "SGD", "Adam", "AdamW", "Layer", "Linear", "Module", "Neuron", "Sequential", "Value",
+    "calls", "check_gradients", "derivative", "draw_dot", "draw_network", "explain", "fit",
+    "gradient", "hessian", "jacobian", "jvp", "local_derivatives", "mermaid", "microscope",
+    "no_grad", "playground", "recompute", "scan", "shared", "sum_over_paths", "take",
+    "topological_order", "values", "vjp", "watch", "where", "worksheet",
+]  # fmt: skip
 _names_in = {
     "engine": "Value no_grad topological_order where",
     "operations": "scan take",
@@ -82,8 +77,6 @@ _modules = (
 )
 
 __version__ = "1.0.0"
-if not _typing.TYPE_CHECKING:  # type checkers understand only a literal list
-    __all__ = sorted(_module_of.keys() - {"compile"})  # `import *` must not hide a builtin
 
 _unknown = _importlib.import_module("micrograd.core.hints").hinted(__name__)
 

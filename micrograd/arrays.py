@@ -48,7 +48,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from micrograd.core.arithmetic import as_number
-from micrograd.core.node import as_constant, as_value, innermost, operations, unrecorded
+from micrograd.core.node import as_constant, as_value, innermost, operations
 from micrograd.core.origin import note
 from micrograd.core.pause import is_paused
 from micrograd.core.shapes import Numbers
@@ -346,7 +346,7 @@ def _entry(old: Any, given: Any, is_own: bool) -> Any:
     if (new := as_number(given)) is NotImplemented:
         raise TypeError(f"an array of Values expects Values or numbers, got {given!r:.40}")
     is_value, was_value = isinstance(new, Value), isinstance(old, Value)
-    is_number = not is_value or new._chain_rule is unrecorded
+    is_number = not is_value or new.is_unrecorded
     if is_own and is_number and was_value and old.is_leaf and not old.is_constant:
         old.data = new.data if is_value else new
         return old

@@ -38,19 +38,9 @@ from numbers import Rational
 from typing import Any, SupportsFloat
 
 from micrograd.core.arithmetic import Number, as_number
-from micrograd.core.blocks import restored, resumed
 from micrograd.core.errors import described, explained
-from micrograd.core.node import (
-    Own,
-    as_constant,
-    innermost,
-    level_of,
-    of_leaf,
-    operations,
-    raised,
-    unrecorded,
-)
-from micrograd.core.pause import is_paused, open_levels, running
+from micrograd.core.node import Own, as_constant, innermost, level_of, of_leaf, operations, raised
+from micrograd.core.pause import is_paused, open_levels, restored, resumed, running
 from micrograd.core.shapes import Numbers, flat, shape_of
 from micrograd.engine import Value, topological_order
 
@@ -182,13 +172,10 @@ def jvp(
     >>> jvp(lambda x, y: [x * y, x - y], [2.0, 3.0], [1.0, 1.0])
     [5.0, 0.0]
     """
-    known: list[Value] | None = None
-    if callable(output):
-        leaves, known, output = _called(output, xs)
-        rates = dict(zip(leaves, flat(tangents), strict=True))
-    else:
-        _expect(isinstance(xs, Mapping), "jvp", "a dict for a graph", xs, "use jvp(y, {x: 1.0})")
-        rates = dict(xs)
+    is_expected = callable(output) or isinstance(xs, Mapping)
+    _expect(is_expected, "jvp", "a dict for a graph", xs, "use jvp(y, {x: 1.0})")
+    leaves, known, output = _called(output, xs)
+    rates = dict(leaves if known is None else zip(leaves, flat(tangents), strict=True))
     outputs = [_output(v) for v in flat(output)]
     tangent = _Tape(*outputs).tangents(rates)
     read = [*outputs, *(rate for rate in rates.values() if isinstance(rate, Value))]
@@ -233,9 +220,7 @@ def jacobian(
     >>> jacobian(lambda x, y: [x * y, x + y], [2.0, 3.0])
     [[3.0, 2.0], [1.0, 1.0]]
     """
-    known: list[Value] | None = None
-    if callable(outputs):
-        inputs, known, outputs = _called(outputs, inputs)
+    inputs, known, outputs = _called(outputs, inputs)
     given = flat(outputs)
     is_graph = known is not None or not given or any(isinstance(v, Value) for v in given)
     fix = "for derivatives of derivatives, use jacobian(lambda x: jacobian(f, [x]), [2.0])"
@@ -244,7 +229,7 @@ def jacobian(
     are_nodes = all(isinstance(v, Value) for v in nodes)
     _expect(are_nodes, "jacobian", "nodes of the graph as inputs", inputs, "or pass a function")
     tape = _Tape(*results)
-    adjoints = [tape.adjoints({output: 1}) for output in results]
+    adjoints = (tape.adjoints({output: 1}) for output in results)
     rows = [[adjoint[v] for v in nodes] for adjoint in adjoints]
     return _of_one_kind(rows, nodes, results, known)
 
@@ -287,9 +272,11 @@ def hessian(f: Callable[..., SupportsFloat], xs: Iterable[Number]) -> list[list[
     return jacobian(lambda *leaves: gradient(f, leaves), xs)
 
 
-def _called(f: Callable[..., Any], xs: Iterable[Number]) -> tuple[list[Value], list[Value], Any]:
+def _called(f: Any, xs: Any) -> tuple[Any, list[Value] | None, Any]:
     # New leaves, one level above every derivative that is running; these and all that f made; and
-    # what f returned.
+    # what f returned. If f is not a function but a graph, both as they are.
+    if not callable(f):
+        return xs, None, f
     numbers = [x if isinstance(x, Value) else Value(x).data for x in xs]
     outer_level, outer_made = running.get()
     level = 1 + max([outer_level, *map(level_of, numbers)])
@@ -319,7 +306,7 @@ def _output(y: Any) -> Value:
         raise TypeError(f"expected f to return a Value or a number, got {type(y).__name__}")
     if not isinstance(y, Value):
         return as_constant(y)  # type: ignore[no-any-return]
-    if y._chain_rule is unrecorded:
+    if y.is_unrecorded:
         raise ValueError("no_grad() records no graph: compute this outside the no_grad() block")
     return y
 
@@ -338,7 +325,7 @@ def _of_one_kind(
     while values and not is_paused():
         graph = topological_order(*values)
         leaves = [v for v in graph if not v._prev and v not in known]
-        if not all(v.is_constant or v._chain_rule is unrecorded for v in leaves):
+        if not all(v.is_constant or v.is_unrecorded for v in leaves):
             return [[d if isinstance(d, Value) else as_constant(d) for d in row] for row in rows]
         values = [v.data for v in graph if not v._prev and isinstance(v.data, Value)]
     return [[innermost(d) for d in row] for row in rows]
@@ -371,8 +358,7 @@ def check_gradients(
     leaves = own() if callable(own) else [Value(x) for x in xs]
     at, arguments = [leaf.item() for leaf in leaves], () if callable(own) else leaves
     y = f(*arguments)
-    if not isinstance(y, Value):
-        raise TypeError(f"check_gradients expects f to return a Value, got {type(y).__name__}")
+    _expect(isinstance(y, Value), "check_gradients", "f to return a Value", y, "use its operations")
     tape, [found] = _Tape(y), jacobian(y, leaves)
     nodes = [v for v, _ in tape.nodes]
 
@@ -450,7 +436,7 @@ def recompute(root: Value) -> Value:
     """
     order = topological_order(root)
     nodes = [node for node in order if node._prev]
-    if is_paused() or any(node._chain_rule is unrecorded for node in order):
+    if is_paused() or any(node.is_unrecorded for node in order):
         fix = "build the graph outside of it, and use detach() for what stays"
         raise RuntimeError(f"recompute needs closures, and no_grad() keeps none: {fix}")
     if own := [node._op for node in nodes if is_own_operation(node)]:

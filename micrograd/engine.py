@@ -37,7 +37,7 @@ from typing import SupportsFloat
 from micrograd.core import arithmetic
 from micrograd.core.arithmetic import Number, as_number, power, where
 from micrograd.core.errors import FAILURES, explained
-from micrograd.core.node import Node, Output, of_leaf, operation, record, reflected, unrecorded
+from micrograd.core.node import Node, Output, of_leaf, operation, record, reflected
 from micrograd.core.pause import no_grad, open_levels, watchers
 
 __all__ = ["Value", "no_grad", "topological_order", "where"]
@@ -290,7 +290,7 @@ class Value(Node):
         Raises ArithmeticError or ValueError where a derivative does not exist, and RuntimeError if
         this node was computed under `no_grad()`.
         """
-        if self._chain_rule is unrecorded:
+        if self.is_unrecorded:
             raise RuntimeError("this Value was computed inside no_grad(): compute it outside")
         # A fraction needs a fraction as the seed: maximum may halve it, and 1 / 2 is a float.
         seed = as_number(gradient, like=self.data if isinstance(self.data, Rational) else 0)

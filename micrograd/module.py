@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, SupportsFloat, TypeVar, overload
 
 from micrograd.core.arithmetic import Number, as_number
-from micrograd.core.node import as_value, frozen, innermost, of_leaf, unrecorded
+from micrograd.core.node import as_value, frozen, innermost, of_leaf
 from micrograd.core.origin import note, origin
 from micrograd.core.shapes import Numbers, flat, plain, shape_of
 from micrograd.engine import Value
@@ -211,9 +211,8 @@ def _is_trainable(v: Any) -> bool:
 
 def _filled(name: str, old: object, given: object) -> bool:
     # Sets the data of leaves to numbers; False if these are not leaves, or those are not numbers.
-    if isinstance(old, dict) or not all(_is_trainable(v) for _, v in _entries(old)):
-        return False
-    leaves, numbers = [v for _, v in _entries(old)], [_number(x) for x in flat(given)]
+    leaves = [] if isinstance(old, dict) else [v for _, v in _entries(old)]
+    numbers = [*map(_number, flat(given))] if all(map(_is_trainable, leaves)) else []
     if not leaves or not numbers or NotImplemented in numbers:
         return False
     if shape_of(old) != shape_of(given):
@@ -226,5 +225,5 @@ def _filled(name: str, old: object, given: object) -> bool:
 def _number(x: object) -> Number:
     # A plain number, or that of a result without a graph, as in `with no_grad(): p = p * 0.5`.
     if isinstance(x, Value):
-        return x.data if x._chain_rule is unrecorded else NotImplemented
+        return x.data if x.is_unrecorded else NotImplemented
     return as_number(x)

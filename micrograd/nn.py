@@ -11,7 +11,6 @@ layers. Names, signatures, reprs and the order of random numbers match Karpathy'
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +34,6 @@ class Neuron(PerExample[Value]):
     """activation(w1 x1 + ... + wn xn + b), with weights drawn uniformly from [-1, 1) and bias 0.
 
     Args:
-        nin: number of inputs.
         nonlin: as in Karpathy's micrograd; False makes it linear. Or the name of an activation.
         activation: 'relu', 'tanh', 'sigmoid' or 'linear'.
 
@@ -96,8 +94,6 @@ class MLP(PerExample[Any]):
     """A multi-layer perceptron: `nin` inputs, then layers of sizes `nouts`.
 
     Args:
-        nin: number of inputs.
-        nouts: number of neurons in each layer; the last is the number of outputs.
         activation: 'relu', 'tanh', 'sigmoid' or 'linear', for all layers except the last.
         output: the activation of the last layer.
         init: how weights start: 'uniform', 'he' or 'xavier'; see `start_weights`.
@@ -306,33 +302,24 @@ class Sequential(PerExample[Any]):
         return f"Sequential({', '.join(map(repr, self.modules))})"
 
 
-# ---- accuracy and confusion matrix
+# ---- accuracy
 
 
 def accuracy(scores: Iterable[Numbers], labels: Iterable[float], threshold: float = 0.0) -> float:
-    """The fraction of examples whose predicted class equals the label; see `confusion`."""
-    counts = confusion(scores, labels, threshold=threshold)
-    return sum(row[k] for k, row in enumerate(counts)) / sum(map(sum, counts))
-
-
-def confusion(
-    scores: Iterable[Numbers], labels: Iterable[float], classes: int = 2, threshold: float = 0.0
-) -> list[list[int]]:
-    """A table of counts: row i, column j counts the examples of class i predicted as class j.
+    """The fraction of examples whose predicted class equals the label.
 
     Args:
         scores: for each example, one score per class, of which the largest wins; or a single score.
         labels: class indices; with single scores, -1 counts as class 0.
-        classes: the table has at least as many rows and columns.
         threshold: a single score above it means class 1; use 0.5 for probabilities.
 
-    >>> confusion([Value(2.0), Value(-1.0), Value(0.5)], [1, 0, 0])
-    [[1, 1], [0, 1]]
+    >>> accuracy([Value(2.0), Value(-1.0), Value(0.5), Value(3.0)], [1, 0, 0, 1])
+    0.75
     """
     scores, labels = list(plain(scores)), list(plain(labels))
     if len(scores) != len(labels) or not labels:
         raise ValueError(f"expected one label for each score, got {len(labels)} and {len(scores)}")
-    pairs = []
+    right = 0
     for several, label in zip(map(inputs_of, scores), map(plain, labels), strict=True):
         n = len(several)
         if shape_of(label) or label not in (range(n) if n > 1 else (0, 1, -1)):
@@ -341,10 +328,9 @@ def confusion(
             raise ValueError(f"expected the labels {known}, got {label!r}: {fix}")
         if not all(score <= score for score in several):  # False for NaN
             raise ValueError("expected scores, got NaN: training may have diverged, or X has NaN")
-        largest = max(range(n), key=several.__getitem__)
-        pairs.append((max(0, int(label)), largest if n > 1 else int(several[0] > threshold)))
-    counts, size = Counter(pairs), max(classes, 1 + max(map(max, pairs)))
-    return [[counts[i, j] for j in range(size)] for i in range(size)]
+        guess = max(range(n), key=several.__getitem__) if n > 1 else several[0] > threshold
+        right += guess == max(0, label)
+    return right / len(labels)
 
 
 globals()["__getattr__"] = hinted(__name__)  # not `def`: type checkers would accept any name

@@ -1,11 +1,11 @@
-"""Optimizers, which update parameters from their gradients, and learning-rate schedules.
+"""Optimizers, which update parameters from their gradients.
 
     >>> class Parameter:
     ...     data, grad = 3.0, 6.0
     >>> p = Parameter()
-    >>> optimizer, schedule = SGD([p]), linear(0.25, 0.0, steps=2)
+    >>> optimizer = SGD([p])
     >>> for step in range(2):  # normally after zero_grad() and loss.backward()
-    ...     optimizer.lr = schedule(step)  # 0.25, then 0.125
+    ...     optimizer.lr = 0.25 * (1 - step / 2)  # 0.25, then 0.125
     ...     optimizer.step()
     >>> p.data
     0.75
@@ -21,18 +21,16 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from numbers import Real
 from operator import attrgetter
 from typing import Any, ClassVar, TypeAlias
 
 from micrograd.core.arithmetic import Number, as_number
+from micrograd.core.hints import hinted
 
-__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "clip_grad_norm", "cosine", "linear"]
-
-Schedule = Callable[[float], float]
-
+__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "clip_grad_norm"]
 
 Given: TypeAlias = Iterable[Any]  # parameters, arrays of them, or pairs of a name and one of them
 Updated: TypeAlias = tuple[Number, dict[str, Number]]  # the new number, and the new state
@@ -49,7 +47,6 @@ class Optimizer:
         parameters: pass `model.parameters()`, or `model.named_parameters()` for error messages.
         lr: learning rate; may be changed between steps.
         weight_decay: how strongly parameters are pulled towards 0.
-        steps: number of steps taken.
 
     >>> class HeavyBall(Optimizer):
     ...     def rule(self, p, g, state, lr):
@@ -119,7 +116,6 @@ class SGD(Optimizer):
 
     Args:
         momentum: fraction of the velocity that is kept, at least 0; 0 is plain gradient descent.
-        nesterov: whether to look ahead along the velocity; needs momentum.
 
     Source: Sutskever, Martens, Dahl, Hinton, "On the importance of initialization and momentum in
     deep learning", 2013, in PyTorch's form, where lr multiplies the velocity.
@@ -163,11 +159,13 @@ class Adam(Optimizer):
     Args:
         betas: fractions of m and s that are kept in each step, both in [0, 1).
         eps: added to the divisor to keep it away from 0; at least 0.
+        weight_decay: by default 0; in AdamW, 0.01.
 
     Source: Kingma and Ba, "Adam: a method for stochastic optimization", 2015, algorithm 1.
     """
 
     _settings: ClassVar = {**Optimizer._settings, "betas": 1, "eps": math.inf}
+    _decay = 0.0
 
     def __init__(
         self,
@@ -175,11 +173,11 @@ class Adam(Optimizer):
         lr: float = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
-        weight_decay: float = 0,
+        weight_decay: float | None = None,
     ) -> None:
         self.betas = betas
         self.eps = eps
-        super().__init__(parameters, lr, weight_decay)
+        super().__init__(parameters, lr, self._decay if weight_decay is None else weight_decay)
 
     def at_step(self, step: Number) -> tuple[Number, ...]:
         """The learning rate, and the divisors 1 - beta^t."""
@@ -205,15 +203,7 @@ class AdamW(Adam):
     the decay multiplied by lr as in PyTorch.
     """
 
-    def __init__(
-        self,
-        parameters: Given,
-        lr: float = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 1e-2,
-    ) -> None:
-        super().__init__(parameters, lr, betas, eps, weight_decay)
+    _decay = 1e-2
 
     def decayed(self, p: Number, g: Number, lr: Number, decay: Number) -> tuple[Number, Number]:
         """The parameter, pulled towards 0, and its gradient as it is."""
@@ -235,26 +225,6 @@ def clip_grad_norm(parameters: Given, max_norm: float) -> float:
     for p in found.all if norm > max_norm else ():
         p.grad *= max_norm / norm
     return norm
-
-
-def linear(start: float, end: float, steps: int) -> Schedule:
-    """A straight line from `start` at step 0 to `end` at step `steps`; constant after that.
-
-    >>> linear(1.0, 0.5, steps=10)(5)
-    0.75
-    """
-    return lambda step: start + (end - start) * (step / steps) if step < steps else end
-
-
-def cosine(start: float, end: float, steps: int) -> Schedule:
-    """Half a cosine wave from `start` at step 0 to `end` at step `steps`; constant after that.
-
-        lr(t) = start + (end - start) (1 - cos(pi t / steps)) / 2
-
-    Source: Loshchilov and Hutter, "SGDR: stochastic gradient descent with warm restarts", eq. 5.
-    """
-    half = (end - start) / 2
-    return lambda t: start + half * (1 - math.cos(math.pi * (t / steps))) if t < steps else end
 
 
 def _in_range(name: str, given: Any, below: float = math.inf) -> Any:
@@ -376,3 +346,6 @@ def _pairs(given: Iterable[Any]) -> Iterator[tuple[str, Any]]:
             yield from ((name and f"{name}[{i}]", v) for i, v in enumerate(p.ravel().tolist()))
         else:
             yield name, p
+
+
+globals()["__getattr__"] = hinted(__name__)  # not `def`: type checkers would accept any name

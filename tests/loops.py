@@ -12,7 +12,7 @@ from micrograd import MLP, SGD, Adam, AdamW, Linear, Sequential, Value, no_grad,
 from micrograd.datasets import blobs, circles, moons, spirals
 from micrograd.losses import *
 from micrograd.nn import Tanh
-from micrograd.optim import clip_grad_norm, cosine
+from micrograd.optim import clip_grad_norm
 
 random.seed(SEED)
 model = MLP(3, [4, 4, 1], activation="tanh", output="tanh")
@@ -340,7 +340,8 @@ RIGHT = {
         (f"    loss = {SUM}\n{RESET}", f"{RESET}    for x, t in zip(xs, ys):\n"
          f"        loss = {LOSS} / 20\n        loss.backward()\n")),
     "classes, cosine": on("xs, ys = blobs(20, seed=0)", "MLP(2, [6, 3], 'tanh')", CLASSES, ACCURACY,
-        *with_adam(0.05), (STEP, f"    optimizer.lr = cosine(0.05, 0.0, 60)(step)\n{STEP}")),
+        *with_adam(0.05),
+        (STEP, f"    optimizer.lr = 0.025 * (1 + math.cos(math.pi * step / 60))\n{STEP}")),
     "warm-up": on(CIRCLES, "MLP(2, [8, 1], 'tanh')", LOGITS, *with_adam(0.0),
         (STEP, f"    optimizer.lr = 0.02 * min(1, step / 30)\n{STEP}")),
     "from zero": on(f"{MOONS}; ys = [int(t > 0) for t in ys]", "MLP(2, [1])", LOGITS, ACCURACY,

@@ -71,7 +71,7 @@ from micrograd.arrays import ValueArray
 from micrograd.datasets import batches, moons
 from micrograd.losses import binary_cross_entropy_with_logits, cross_entropy, squared_error
 from micrograd.nn import ReLU, accuracy
-from micrograd.optim import clip_grad_norm, cosine
+from micrograd.optim import clip_grad_norm
 model = Sequential(Linear(2, 8), ReLU(), Linear(8, 3))
 optimizer = Adam(model.parameters(), lr=0.01, betas=(0.9, 0.99))
 X, y = [[0.5, 1.0], [-1.0, 2.0]], [0, 2]
@@ -83,9 +83,9 @@ for _ in range(5):
 assert_type(accuracy(model(X), y), float)
 points, labels = moons(100)
 network = MLP(2, [8, 1])
-sgd, rate = SGD(network.named_parameters(), lr=0.1, momentum=0.9), cosine(0.1, 0.0, steps=30)
+sgd = SGD(network.named_parameters(), lr=0.1, momentum=0.9)
 for points_now, labels_now in batches(points, labels, size=20):
-    sgd.lr = rate(sgd.steps)
+    sgd.lr = 0.1 * (1 - sgd.steps / 30)
     sgd.zero_grad()
     binary_cross_entropy_with_logits(network(points_now), labels_now).backward()
     assert_type(clip_grad_norm(network.parameters(), 1.0), float)

@@ -72,7 +72,7 @@ POLICY = (  # files of the site itself are all that a page can load
     "img-src 'self' file: data:; frame-src 'self' file:; base-uri 'none'; form-action 'self' file:"
 )
 INLINE = r"</?(span|code|a|em|strong)\b[^>]*>"  # between letters of one word
-NEEDED = {"compiler.run_jax": "jax", "grade.pytest_plugin": "pytest"}
+NEEDED = {"compiler.run_jax": "jax"}
 # Modules that cannot be imported here
 UNAVAILABLE = [name for name, package in NEEDED.items() if not importlib.util.find_spec(package)]
 

@@ -34,8 +34,8 @@ from micrograd.compiler.batch import are_same, rebuilt, structured
 from micrograd.compiler.guard import Guard
 from micrograd.compiler.simplify import Instructions, Simplified, needed
 from micrograd.core.arithmetic import as_number
-from micrograd.core.blocks import restored
 from micrograd.core.node import Node, unrecorded
+from micrograd.core.pause import restored
 from micrograd.core.tracing import Traced, loops
 from micrograd.engine import Value, topological_order
 from micrograd.operations import pair_of, unrolled
@@ -305,7 +305,7 @@ class _Loop:
                 return number
             found = Value(number, (hub,), "scan")
             found._chain_rule = lambda upstream, _: given.update({k: upstream})
-            if like._chain_rule is unrecorded:
+            if like.is_unrecorded:
                 found._prev, found._chain_rule = (), unrecorded
             return found
 

@@ -32,9 +32,9 @@ from micrograd.compiler.loop import loops_in
 from micrograd.compiler.parameters import recorded_as
 from micrograd.compiler.simplify import CONDITIONS, Simplified
 from micrograd.core.arithmetic import as_number
-from micrograd.core.blocks import restored, resumed
 from micrograd.core.naming import distinct
 from micrograd.core.node import unrecorded
+from micrograd.core.pause import restored, resumed
 from micrograd.core.tracing import Traced
 from micrograd.engine import Value, topological_order
 
@@ -134,14 +134,14 @@ def _attempt(
         nodes = topological_order(*results)  # the parameters are those of all results
         if upstream:
             pairs = zip(results, upstream, strict=True)
-            products = [v * u for v, u in pairs if v._chain_rule is not unrecorded]
+            products = [v * u for v, u in pairs if not v.is_unrecorded]
             results, structure = [sum(products, Value(0.0))], 0
             nodes = topological_order(*nodes, *results)
         if old := next((v for v in nodes if v in before), None):
             what = f"a result of {old._op!r} that was computed before the call"
             fix = "compute it inside, or it would never be updated; or use its .detach()"
             raise ValueError(f"the function uses {what}: {fix}")
-        have_graphs = [v._chain_rule is not unrecorded for v in results]
+        have_graphs = [not v.is_unrecorded for v in results]
         outcomes = [recording.place(v.data) for v in results]
         used = dict.fromkeys(v for v in nodes if v in candidates)
         # Parameters outside the graph may decide between results, or be read as `p.data`. Every

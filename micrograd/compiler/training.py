@@ -12,9 +12,8 @@ from operator import index
 from typing import Any
 
 from micrograd.core.arithmetic import Number
-from micrograd.core.blocks import restored
 from micrograd.core.examples import check_no_nan, fix_of
-from micrograd.core.pause import watchers
+from micrograd.core.pause import restored, watchers
 from micrograd.core.shapes import Numbers, plain, shape_of
 from micrograd.engine import Value, topological_order
 from micrograd.module import Module
@@ -67,8 +66,8 @@ def fit(
             epoch e = 0, 1, ... is `numpy.random.default_rng([seed, e]).permutation(len(X))`.
         seed: the seed for shuffling, at least 0.
         schedule: a function from the number of steps done to the learning rate of the next step,
-            such as `optim.cosine(...)`. It is called once for each step, in order, and perhaps
-            1024 steps early, unless there is an `on_step`.
+            such as `lambda step: 0.1 * (1 - step / 100)`. It is called once for each step, in
+            order, and perhaps 1024 steps early, unless there is an `on_step`.
         on_step: called as `on_step(step, mean)` after step 0, 1, ...; training ends if it returns
             True. It may change anything, also the arrays X and y (but not lists, if the loss is
             compiled), so each step is a call of its own.

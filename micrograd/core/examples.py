@@ -64,17 +64,6 @@ def examples(
     return points, [int(k > 0 if signs else k) for k in labels], called
 
 
-def columns(X: Numbers | None) -> int:
-    """The number of inputs of each example: 1 if X is a list of numbers; 2 without X."""
-    shape = shape_of(X)
-    return math.prod(shape[1:]) if shape else 2
-
-
-def is_regression(X: Numbers | None, y: Numbers | None) -> bool:
-    """Whether y has numbers to predict: that of a single input, or one that is not whole."""
-    return columns(X) == 1 or any(isinstance(k, float) and k % 1 > 0 for k in flat(y))
-
-
 def regression(X: Numbers, y: Numbers | None) -> list[list[float]]:
     """The inputs of each example and the number to predict for it; all must be finite."""
     rows, targets = [flat(x) for x in plain(X)], flat(plain(y))

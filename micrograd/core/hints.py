@@ -9,7 +9,7 @@ HINTS = {
     "hinge squared_error cross_entropy binary_cross_entropy binary_cross_entropy_with_logits": (
         "import it from micrograd.losses"
     ),
-    "Optimizer clip_grad_norm cosine": "import it from micrograd.optim",
+    "Optimizer clip_grad_norm": "import it from micrograd.optim",
     "Parameter ReLU Tanh Sigmoid Activation accuracy": "import it from micrograd.nn",
     "animate decision_boundary loss_curve": "import it from micrograd.plot",
     "tensor Tensor Vector Matrix array zeros ones randn": "use values(...), an array of Values",
@@ -18,6 +18,7 @@ HINTS = {
     "trace draw_graph": "use draw_dot(root)",
     "grad": "use gradient(f, xs), or call backward() and read .grad",
     "manual_seed": "use random.seed(...): parameters start from Python's random numbers",
+    "confusion confusion_matrix": "use collections.Counter(zip(labels, guesses))",
     "DataLoader": "use micrograd.datasets.batches(X, y, size)",
     "MSELoss mse_loss HingeLoss BCELoss BCEWithLogitsLoss CrossEntropyLoss NLLLoss": (
         "use the functions of micrograd.losses"
@@ -33,7 +34,9 @@ HINTS = {
     ),
     "Embedding": "use take(table, index) with table = values(...)",
     "RMSprop Adagrad": "use micrograd.optim.Adam, or SGD with momentum",
-    "lr_scheduler StepLR CosineAnnealingLR": "set optimizer.lr in each step",
+    "lr_scheduler StepLR CosineAnnealingLR cosine linear": (
+        "set optimizer.lr in each step, as in optimizer.lr = 0.1 * (1 - step / 100)"
+    ),
 }
 _hint_for = {name: hint for names, hint in HINTS.items() for name in names.split()}
 

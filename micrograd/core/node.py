@@ -119,10 +119,7 @@ def raised(x: Number, level: int) -> Any:
 
 
 def level_of(x: Number) -> int:
-    """How many Values are nested in x: -1 for a plain number, 0 for a Value of a plain number.
-
-    Each derivative of a function computes on a level of its own (see `derivatives.py`).
-    """
+    """How many Values are nested in x: -1 for a plain number, 0 for a Value of a plain number."""
     level = -1
     while isinstance(x, Node):
         level, x = level + 1, x.data
@@ -247,8 +244,7 @@ class Node:
         """Raises a TypeError if data or grad was set to something that is not a number."""
         if error := misuse(self):
             raise error
-        self.data = as_number(self.data)  # NumPy's numbers become Python's
-        self.grad = as_number(self.grad, like=0)
+        self.data, self.grad = as_number(self.data), as_number(self.grad, like=0)  # not NumPy's
 
     @property
     def _backward(self) -> Callable[[], None]:
@@ -271,6 +267,7 @@ class Node:
     is_leaf = property(lambda v: not v._prev)
     is_constant = property(lambda v: v._chain_rule is constant)
     is_frozen = property(lambda v: v._chain_rule is frozen)
+    is_unrecorded = property(lambda v: v._chain_rule is unrecorded)  # under no_grad()
 
     @property
     def requires_grad(self) -> bool:
@@ -279,7 +276,7 @@ class Node:
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
-        if self._prev or self._chain_rule is unrecorded:
+        if self._prev or self.is_unrecorded:
             reason = "requires_grad of a result follows from its operands and cannot be set"
             raise RuntimeError(f"{reason}: set it on a leaf, or use .detach()")
         if wanted != self.requires_grad and (wanted or not self.is_constant):

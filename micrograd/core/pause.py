@@ -1,9 +1,9 @@
-"""`no_grad`, which pauses recording; which derivatives run; and who watches."""
+"""`no_grad`, which pauses recording, and other blocks; which derivatives run; and who watches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import ContextDecorator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ContextDecorator, contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
@@ -51,3 +51,24 @@ class no_grad(ContextDecorator):  # noqa: N801  # as in PyTorch
             fix = f"write `with no_grad():` inside it, in {function.__name__}"
             raise TypeError(f"@no_grad() expects no generator and no async function: {fix}")
         return super().__call__(function)
+
+
+@contextmanager
+def resumed() -> Iterator[None]:
+    """A block in which operations are recorded, even inside `no_grad()`."""
+    token = paused.set(0)
+    try:
+        yield
+    finally:
+        paused.reset(token)
+
+
+@contextmanager
+def restored(nodes: Sequence[Any]) -> Iterator[None]:
+    """A block after which nodes have the data and the gradients that they had before."""
+    before = [(node.data, node.grad) for node in nodes]
+    try:
+        yield
+    finally:
+        for node, (data, grad) in zip(nodes, before, strict=True):
+            node.data, node.grad = data, grad

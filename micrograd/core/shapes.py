@@ -58,8 +58,7 @@ def shape_of(x: object) -> tuple[int, ...]:
 def flat(x: object) -> list[Any]:
     """All elements of a nested list or an array, row by row."""
     x = plain(x)
-    if hasattr(x, "tolist"):
-        x = x.tolist()
+    x = x.tolist() if hasattr(x, "tolist") else x
     if not isinstance(x, (list, tuple)):
         return [x]
     return [element for row in x for element in flat(row)]

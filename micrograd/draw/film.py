@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw
 
-from micrograd.core.blocks import restored
 from micrograd.core.files import FilePath, write_whole
+from micrograd.core.pause import restored
 from micrograd.derivatives import local_derivatives
 from micrograd.draw.cards import caption
 from micrograd.draw.dot import draw_dot

@@ -47,16 +47,7 @@ def grade(kind: type | Any, name: str | None = None, language: str | None = None
 
     The class needs Value(number), `.data`, `.grad`, `+`, `*` and `.backward()`; other operations
     are checked if it has them. It runs in this process, so `grade` never returns if the class has
-    an endless loop; `grade_file` protects against that.
-
-    Args:
-        kind: the class.
-        name: how the report calls it.
-        language: that of the report, as in `explain`.
-
-    Raises:
-        TypeError: kind is not a class.
-        ValueError: kind is our own Value or a subclass of it.
+    an endless loop; `grade_file` protects against that. `language` is as in `explain`.
     """
     if not isinstance(kind, type):
         what = f"grade expects a class, got {shown(kind, 40)}"

@@ -9,7 +9,7 @@ remains are the entries of the report, in the order in which a learner would men
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import permutations
 
@@ -17,6 +17,7 @@ from micrograd.derivatives import near
 from micrograd.grade.graded_class import (
     BrokenRule,
     GradedClass,
+    Numbers,
     RaisedError,
     leaves_of,
     operands,
@@ -61,12 +62,15 @@ def _checked(row: Row, graded: GradedClass) -> Check:
     is_first = row.aspect in ("value", "number and gradient of a new one")
     if is_first and (wrong := graded.misspelt(method)):
         return row.check("failed", mistake="spelling", expected=method, found=wrong)
-    task = graded.is_started and task_of(row)
+    task = task_of(row) if graded.is_started else 0
     if _is_there(row, graded) and not (graded.is_started and is_to_do(row, graded)):
         judged = (_judgement(row, program, graded) for program in row.programs)
         check = next((one for one in judged if not one.passed), row.check())
         return replace(check, composed=check.status == "failed" and _is_composed(row, graded))
-    return row.check("to do" if task else "not there yet", found=_obstacle(row, graded))
+    error = graded.error_in(row.programs[0], backward=True) if task > 5 else None
+    if error and f"task {task}" not in error.text:  # it is written, but needs another task
+        return row.check("to do", found=f"{row.operation} raises {error.text} ({error.place})")
+    return row.check("to do" if task else "not there yet")
 
 
 def _is_composed(row: Row, graded: GradedClass) -> bool:
@@ -164,8 +168,8 @@ def _compare(row: Row, program: str, graded: GradedClass) -> None:
         raise BrokenRule(mistake, *(_told("grad", wrong, x.grad) for x in (ours, after)))
 
 
-def _told(attribute: str, names: list[str], values: Mapping[str, float]) -> str:
-    """Mapping[str, float] as the report shows them, for example 'a.grad = 2'."""
+def _told(attribute: str, names: list[str], values: Numbers) -> str:
+    """Numbers as the report shows them, for example 'a.grad = 2'."""
     return ", ".join(f"{name}.{attribute} = {values[name]:.6g}" for name in names)
 
 
@@ -173,11 +177,7 @@ def _told(attribute: str, names: list[str], values: Mapping[str, float]) -> str:
 
 
 def _mistake_behind_gradients(
-    row: Row,
-    program: str,
-    graded: GradedClass,
-    found: Mapping[str, float],
-    right: Mapping[str, float],
+    row: Row, program: str, graded: GradedClass, found: Numbers, right: Numbers
 ) -> str:
     """The rule that explains wrong gradients."""
     if _is_early(program, graded):
@@ -276,9 +276,7 @@ def _closure_is_on_operand(graded: GradedClass) -> bool:
     return any(graded.tried(False, changed.format(made)) for made in ("a + b", "a * b"))
 
 
-def _after(
-    program: str, graded: GradedClass, before: Mapping[str, float], last: str = ""
-) -> Mapping[str, float]:
+def _after(program: str, graded: GradedClass, before: Numbers, last: str = "") -> Numbers:
     """The gradients after a program if those in `before` are set right before its last step."""
     steps, _, backward = program.rpartition("; ")
     given = "".join(f"{name}.grad = {x}; " for name, x in before.items())
@@ -292,7 +290,7 @@ def _overwrites(operation: str, graded: GradedClass) -> bool:
     return bool(alone) and any(near(after[x], alone[x]) for x in "ab" if x in after)
 
 
-def _reads_gradients(program: str, graded: GradedClass, found: Mapping[str, float]) -> bool:
+def _reads_gradients(program: str, graded: GradedClass, found: Numbers) -> bool:
     """Whether the contributions of an operation depend on the grad of its operands."""
     before = {leaf: 0.5 + i for i, leaf in enumerate(leaves_of(program))}
     after = _after(program, graded, before)
@@ -414,12 +412,3 @@ def _has_no_closure(sign: str, graded: GradedClass) -> bool:
     names = own and {*own.co_varnames, *own.co_cellvars, *own.co_names}
     is_begun = bool(names and names & {"_backward", "grad"})
     return not is_begun and graded.tried(False, f"{made}; same = {code('a')} is {code('b')}")
-
-
-def _obstacle(row: Row, graded: GradedClass) -> str:
-    """Why an operation does not work although it is written, '' if it is not written."""
-    task = graded.is_started and task_of(row)
-    error = graded.error_in(row.programs[0], backward=True) if task > 5 else None
-    if not error or f"task {task}" in error.text:
-        return ""
-    return f"{row.operation} raises {error.text} ({error.place})"

@@ -35,11 +35,14 @@ LIBRARIES = ("stdlib", "platstdlib", "purelib", "platlib")
 ELSEWHERE = str(Path(__file__).parent), "<frozen", *map(sysconfig.get_path, LIBRARIES)
 
 
-class Observed(NamedTuple):
-    """Data and gradients of the Values of a program, by name."""
+Numbers = Mapping[str, float]  # of the Values of a program, by name
 
-    data: Mapping[str, float]
-    grad: Mapping[str, float]
+
+class Observed(NamedTuple):
+    """Data and gradients of the Values of a program."""
+
+    data: Numbers
+    grad: Numbers
 
 
 class BrokenRule(Exception):  # noqa: N818 - not an error here, but a finding
@@ -47,14 +50,10 @@ class BrokenRule(Exception):  # noqa: N818 - not an error here, but a finding
 
 
 class RaisedError(BrokenRule):
-    """An error that the class raised.
+    """An error that the class raised, at a `place` in its code, '' if it was raised elsewhere.
 
-    Attributes:
-        kinds: the names of its class and the classes above it.
-        text: the error in words.
-        place: the method and line in the code of the class, '' if it was raised elsewhere.
-        calls: the names of the functions of the class that were running, the last one last.
-        on_purpose: whether an `assert` or a `raise` there made it.
+    `calls` are the functions of the class that were running, the last one last; `on_purpose` tells
+    whether an `assert` or a `raise` there made it.
     """
 
     def __init__(self, error: BaseException) -> None:
@@ -90,7 +89,6 @@ class GradedClass:
     """The class that is graded; it gets the lecture's names if it has others, until `restore()`.
 
     Attributes:
-        kind: the class itself.
         made: makes an instance from a number.
         walk: the name of the method that computes all gradients.
         starts_with_none: whether a gradient is None until there is one.
@@ -202,7 +200,7 @@ class GradedClass:
             return found if isinstance(found, RaisedError) else None
         return None
 
-    def gradients(self, program: str) -> Mapping[str, float]:
+    def gradients(self, program: str) -> Numbers:
         """Gradients after a program, empty if it raises an error."""
         with suppress(BrokenRule):
             return self.observed(program).grad

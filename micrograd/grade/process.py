@@ -60,17 +60,7 @@ def grade_file(
     Only the top-level statements that define the class run. If the file does not load, never ends,
     crashes or needs more than 2 GB of memory, the report says so and names the check that was
     running. The file gets no input, and its output is discarded. This protects against mistakes,
-    not against malice: the file runs with all your permissions.
-
-    Args:
-        path: a .py file or a notebook (.ipynb).
-        seconds: time limit.
-        class_name: the name of the class in the file.
-        language: that of the report, as in `explain`.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: seconds is not above 0.
+    not against malice: the file runs with all your permissions. `language` is as in `explain`.
     """
     if not seconds > 0:
         raise ValueError(f"grade expects seconds above 0, got {seconds}")
@@ -79,11 +69,10 @@ def grade_file(
         what = f"{path} is a folder" if os.path.isdir(file) else f"there is no file {path}"
         raise FileNotFoundError(f"{printable(what)}: grade expects a Python file or a notebook")
     limit = math.ceil(seconds) + 1  # for the processor, if this process is gone
-    packages = str(Path(__file__).resolve().parents[2])
-    child = "-P", "-c", CHILD, packages, file, class_name, str(limit)
+    package = str(Path(__file__).resolve().parents[2])
     with tempfile.TemporaryFile() as results:
         process = subprocess.Popen(
-            [sys.executable, *child],
+            [sys.executable, "-P", "-c", CHILD, package, file, class_name, str(limit)],
             stdin=subprocess.DEVNULL, stdout=results, stderr=subprocess.DEVNULL,
             start_new_session=True,  # on Windows, nothing
             # Numerical libraries start a thread for each core, and each reserves memory.

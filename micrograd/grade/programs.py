@@ -38,11 +38,9 @@ class Check:
         operation: what was checked, for example 'a * b', 'graph' or 'backward'.
         aspect: which property of it, for example 'value', 'gradient', 'chain rule', 'adding up'.
         program: the smallest program that shows the outcome, in Python.
-        status: 'passed', 'failed', 'noted' (a limit, not a mistake), 'not there yet' (the class
-            lacks the operation), 'to do' (the same in a file made by `micrograd start`, whose tasks
-            name it) or 'not run' (the process ended before this check, or there is no backward()).
-        mistake: a rule of rules.toml, '' if the check passed.
-        expected, found: both in words and numbers, '' if the check passed.
+        status: one of STATUSES: 'noted' is a limit, not a mistake; 'to do' is an operation that the
+            class lacks and a task of `micrograd start` names; 'not run' is what came after a crash.
+        mistake: a rule of rules.toml.
         place: the method and line in which an error was raised.
         composed: whether the class computes this operation from several other operations.
 

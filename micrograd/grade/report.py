@@ -1,19 +1,12 @@
 """The report on a class, as text, JSON and HTML.
 
 For each mistake, it shows the smallest program that fails, what was expected and what was found;
-a notebook also draws it, with the wrong numbers in red. `hints` limits how much the text gives
-away:
-
-    0  the verdict
-    1  what is wrong: the rules that are broken
-    2  where: the program, expected and found
-    3  how to fix it
+a notebook also draws it, with the wrong numbers in red.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -32,13 +25,7 @@ EXPLAINED = 2  # mistakes: the first one must stay visible on a screen of 24 lin
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """All checks of one class; `print` shows a table and the mistakes, and notebooks add graphs.
-
-    Attributes:
-        name: the name of the class or the file.
-        checks: all checks in order.
-        language: that of its sentences, as in `explain`.
-    """
+    """All checks of a class or a file; `print` shows the mistakes, and notebooks add graphs."""
 
     name: str
     checks: tuple[Check, ...]
@@ -69,20 +56,12 @@ class Report:
     @property
     @spoken
     def progress(self) -> str:
-        """Which tasks of `micrograd start` are done, and the next one; '' if none is left."""
+        """The next task of `micrograd start`, and the error in it if any; '' if none is left."""
         if not (to_do := self._with("to do")):
             return ""
-        left = (task_of(x) for x in self.checks if x.status not in ("passed", "noted"))
-        done, task = min(filter(None, left)) - 1, min(map(task_of, to_do))
-        then = "next.mistake" if self.mistakes else "next"
-        then = _said(then, n=task, task=_said(f"task.{task}"))
-        text = _said(f"done.{min(done, 3)}", n=done, next=then)
-        its = [x for x in self.checks if task_of(x) == task and x.aspect in ("value", "gradient")]
-        missing = {x.operation: x.found for x in its if x.status == "to do"}
-        if any(x.passed for x in its):
-            text += f"; {_said('missing', names=', '.join(missing))}"
-        found = next((x for x in missing.values() if x and not self.mistakes), "")
-        return text + f"; {found}" * bool(found)
+        task = min(map(task_of, to_do))
+        errors = (x.found for x in to_do if task_of(x) == task and x.found and not self.mistakes)
+        return "; ".join([_said("next", n=task, task=_said(f"task.{task}")), *errors][:2])
 
     def _with(self, status: str) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if check.status == status)
@@ -99,9 +78,9 @@ class Report:
         """The report as text: the verdict (0), what is wrong (1), where (2), how to fix it (3)."""
         if hints == 0:
             return self.verdict
-        count = Counter(check.status for check in self.checks)
         told = STATUSES[:2] if self.progress else STATUSES
-        known = ", ".join(f"{count[x]} {_said(f'status.{x}')}" for x in told if count[x])
+        counts = ((len(self._with(x)), _said(f"status.{x}")) for x in told)
+        known = ", ".join(f"{n} {word}" for n, word in counts if n)
         parts = [f"{self.name}: {known}"]
         if hints >= 2 and self.exit_code < 2 and not self.progress:
             parts.append(self._table())
@@ -124,15 +103,15 @@ class Report:
     @spoken
     def verdict(self) -> str:
         """The last line of the report, a summary."""
-        count = Counter(check.status for check in self.checks)
-        counts = {"n": len(self.mistakes), "failed": count["failed"], "ended": count["not run"]}
+        right, failed, ended = (len(self._with(x)) for x in ("passed", "failed", "not run"))
         if self.exit_code == 2:
             told = _said("verdict.not")
         elif self.passed:
-            told = _said("verdict.right", n=count["passed"])
+            told = _said("verdict.right", n=right)
         else:
-            key = ".ended" * bool(count["not run"]) if self.mistakes else ".begun"
-            told = _said(f"verdict.mistakes{key}", **counts)
+            key = ".ended" * bool(ended) if self.mistakes else ".begun"
+            gaps = {"n": len(self.mistakes), "failed": failed, "ended": ended}
+            told = _said(f"verdict.mistakes{key}", **gaps)
         return f"{_said('verdict.is')} {told}" + f" {self.progress}." * bool(self.progress)
 
     def _table(self) -> str:
@@ -167,11 +146,9 @@ def _figure(check: Check) -> str:
 
 
 def drawing(program: str, found: Mapping[str, Mapping[str, object]]) -> Any:
-    """The graph of a program, None if it makes no Value; wrong numbers that were found are red.
+    """The graph of a program, None if it makes no Value.
 
-    Args:
-        program: one that our own Value can run.
-        found: for some of its names, the wrong 'data' and 'grad'; other names are ignored.
+    `found` has the wrong 'data' and 'grad' of some of its names, which are drawn in red.
     """
     from micrograd.draw import draw_dot
 

@@ -21,8 +21,8 @@ import numpy as np
 from micrograd.compiler.fuse import fused
 from micrograd.compiler.parameters import recorded_as
 from micrograd.compiler.simplify import Simplified
-from micrograd.core.blocks import resumed
 from micrograd.core.node import innermost
+from micrograd.core.pause import resumed
 from micrograd.draw.calls import Call, calls, noted, path_of
 from micrograd.engine import Value, topological_order
 from micrograd.losses import cross_entropy

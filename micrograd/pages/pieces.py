@@ -26,9 +26,8 @@ from typing import Any
 
 import micrograd.operations  # noqa: F401  # choices between traced numbers
 from micrograd.core.arithmetic import Number
-from micrograd.core.blocks import restored, resumed
-from micrograd.core.node import innermost, unrecorded
-from micrograd.core.pause import is_paused
+from micrograd.core.node import innermost
+from micrograd.core.pause import is_paused, restored, resumed
 from micrograd.core.shapes import Numbers, flat
 from micrograd.core.tracing import Recording, Traced
 from micrograd.derivatives import again, contributions, is_own_operation, local_derivatives
@@ -50,7 +49,7 @@ def recorded_rules(root: Value) -> dict[str, Any]:
         leaf; and `leaves`, the data of each leaf and of each result of a user-defined operation.
 
     """
-    if is_paused() or root._chain_rule is unrecorded:
+    if is_paused() or root.is_unrecorded:
         raise ValueError("no_grad() does not record a graph: record the rules outside no_grad()")
     order = topological_order(root)
     position = {value: i for i, value in enumerate(order)}

@@ -11,14 +11,15 @@ whole model if it is not an MLP; and with the recorded update rule of each optim
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
-from micrograd.core.examples import MOST_CLASSES, columns, examples, is_regression, regression
-from micrograd.core.shapes import Model, Numbers, flat
+from micrograd.core.examples import MOST_CLASSES, examples, regression
+from micrograd.core.shapes import Model, Numbers, flat, shape_of
 from micrograd.draw.foreign import check_engine
 from micrograd.draw.network import Weights, stages_of
 from micrograd.engine import Value, topological_order
@@ -94,12 +95,14 @@ def playground(
     if not (model is None or callable(model)):
         raise TypeError(f"playground expects a model that can be called, got {model!r:.60}")
     layers = [] if model is None else _layers(model)
-    inputs = len(layers[0][0][0]) if X is None and layers else columns(X)
+    shape, usual = shape_of(X), len(layers[0][0][0]) if layers else 2
+    inputs = math.prod(shape[1:]) if shape else usual
     if X is None and inputs > 2:
         got = f"got a model of {inputs} inputs and no X: pass X and y"
         raise ValueError(f"playground expects points for a model of more than 2 inputs, {got}")
     parameters = [p for layer in layers for w, b, _ in layer for p in (*w, b)]
-    numeric, known = inputs == 1 or is_regression(X, y), set(flat(y) if y is not None else ())
+    known = set(flat(y) if y is not None else ())
+    numeric = inputs == 1 or any(isinstance(k, float) and k % 1 > 0 for k in known)
     k = len(known) if not numeric and known == {*range(len(known))} else 2
     shown: dict[str, Any] = {"sizes": [inputs, 8, 8, 1 if k <= 2 else k]}
     if model is not None:

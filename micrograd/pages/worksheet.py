@@ -15,8 +15,8 @@ from functools import partial
 from operator import add, mul, sub, truediv
 from typing import Any
 
-from micrograd.core.blocks import restored
 from micrograd.core.errors import FAILURES
+from micrograd.core.pause import restored
 from micrograd.draw.calls import computed
 from micrograd.draw.dot import draw_dot
 from micrograd.draw.foreign import as_ours

@@ -11,8 +11,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
 
-from micrograd.core.blocks import restored
 from micrograd.core.node import innermost
+from micrograd.core.pause import restored
 from micrograd.derivatives import recompute, vjp
 from micrograd.draw.foreign import number_of
 from micrograd.draw.formulas import number

@@ -34,11 +34,10 @@ from typing import Any
 
 from tqdm import tqdm
 
-from micrograd.core.blocks import restored
 from micrograd.core.errors import described
 from micrograd.core.files import FilePath
 from micrograd.core.node import Own
-from micrograd.core.pause import no_grad, watchers
+from micrograd.core.pause import no_grad, restored, watchers
 from micrograd.core.shapes import flat, plain
 from micrograd.draw.calls import OTHERS
 from micrograd.draw.names import found, is_model

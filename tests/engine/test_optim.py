@@ -2,7 +2,6 @@
 
 import math
 from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from micrograd import optim
 from micrograd.arrays import values
 from micrograd.engine import Value
 from micrograd.nn import MLP
-from micrograd.optim import SGD, Adam, AdamW, clip_grad_norm, cosine, linear
+from micrograd.optim import SGD, Adam, AdamW, clip_grad_norm
 
 START = [1.0, -2.0, 0.5, 0.25]
 
@@ -197,20 +196,6 @@ def test_clipping_refuses_invalid_gradients():
     assert parameters[0].grad == 1.0
     with pytest.raises(ValueError, match="clip_grad_norm expects at least one parameter"):
         clip_grad_norm([], 1.0)
-
-
-# ---- schedules
-
-
-def test_schedules_go_from_start_to_end_and_stay_there():
-    for make in (linear, cosine):
-        schedule = make(0.5, 0.125, steps=8)
-        rates = [schedule(step) for step in range(12)]
-        assert rates[0] == 0.5
-        assert rates[4] == pytest.approx(0.3125)
-        assert rates[8:] == [0.125] * 4
-        assert all(a > b for a, b in pairwise(rates[:9]))
-    assert cosine(0.3, 0.01, steps=20)(5) == pytest.approx(0.01 + 0.145 * (1 + math.sqrt(0.5)))
 
 
 def test_errors_use_the_models_names_of_parameters():

@@ -336,12 +336,12 @@ def test_what_was_not_checked_is_told():
 @pytest.mark.parametrize(
     ("tasks", "verdict"),
     [
-        (0, "no mistake so far. No task done; next: task 1, a new Value"),
-        (1, "no mistake so far. Task 1 done; next: task 2, a + b"),
-        (3, "no mistake so far. Tasks 1 to 3 done; next: task 4, backward()"),
-        (4, "no mistake so far. Tasks 1 to 4 done; next: task 5, the gradients of + and *"),
-        (5, "no mistake so far. Tasks 1 to 5 done; next: task 6, a.tanh()"),
-        (7, "no mistake so far. Tasks 1 to 7 done; next: task 8, more operations"),
+        (0, "no mistake so far. Next: task 1, a new Value"),
+        (1, "no mistake so far. Next: task 2, a + b"),
+        (3, "no mistake so far. Next: task 4, backward()"),
+        (4, "no mistake so far. Next: task 5, the gradients of + and *"),
+        (5, "no mistake so far. Next: task 6, a.tanh()"),
+        (7, "no mistake so far. Next: task 8, more operations"),
         (8, "no mistake found"),
     ],
 )
@@ -365,7 +365,7 @@ ADD_ONLY = ("""
 @pytest.mark.parametrize(
     ("tasks", "edits", "rule", "told"),
     [
-        (5, [ADD_ONLY], "", "task 5, the gradients of + and *; still missing: a * b."),
+        (5, [ADD_ONLY], "", "Next: task 5, the gradients of + and *."),
         (5, [ADD_ONLY, ("reversed(order)", "order")], "walk", "reversed(topo)"),
         (5, [ADD_ONLY, TYPICAL[-1][2][0]], "recursive", "must not call backward() of the operands"),
         (5, [("        def _backward():\n            self.grad += out.grad\n    "
@@ -376,8 +376,8 @@ ADD_ONLY = ("""
         (6, [("Value(math.tanh(self", "Value(math.tanh((self / 1)")], "",
          "a.tanh() raises NotImplementedError: task 8 (in __truediv__"),
         (5, [(".grad +=", ".grad =")], "accumulate",
-         "next: the first mistake, then task 6, a.tanh()."),
-        (7, [("    def __radd__", "    def radd")], "", "missing: 2.0 + a, sum([a, b])."),
+         "Next: task 6, a.tanh()."),
+        (7, [("    def __radd__", "    def radd")], "", "Next: task 7, plain numbers"),
     ],
 )  # fmt: skip
 def test_a_task_that_is_half_done_is_told_what_it_lacks(tasks, edits, rule, told, tmp_path):

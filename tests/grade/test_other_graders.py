@@ -8,19 +8,12 @@ from wrong_engines import RIGHT, WRONG, class_of
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("engine", "code"), [(WRONG, 1), (RIGHT, 0), (None, 4)])
-def test_pytest_runs_each_check(engine, code, tmp_path):
-    if engine is not None:
-        (tmp_path / "my_engine.py").write_text(engine, encoding="utf-8")
+@pytest.mark.parametrize(("engine", "code"), [(WRONG, 1), (RIGHT, 0)])
+def test_the_workflow_fails_if_a_mistake_is_found(engine, code, tmp_path):
+    (tmp_path / "my_engine.py").write_text(engine, encoding="utf-8")
     last = block("name: grade").rpartition("run: ")[2]
-    run = python("-m", *shlex.split(last), "-q", folder=tmp_path, code=code)
-    out = run.stdout
-    if engine is None:
-        assert "there is no file my_engine.py" in run.stderr
-    else:
-        assert " 5" in out  # half a hundred operations are not there yet: skipped
-        assert ("35 failed" in out) == bool(code)
-        assert ("FAILED my_engine.py::a + b: adding up" in out) == bool(code)
+    run = python("-m", *shlex.split(last), folder=tmp_path, code=code)
+    assert ("35 checks failed" in run.stdout) == bool(code)
 
 
 def test_the_cell_of_a_notebook_fails_with_the_report():
