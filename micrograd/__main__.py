@@ -23,7 +23,10 @@ def grade(options: argparse.Namespace) -> int:
     """Checks your own Value class, operation by operation."""
     from micrograd.grade import grade_file
 
-    report = grade_file(options.file, options.seconds, options.class_name)
+    if len(options.files) > 1:
+        loop = 'for f in *.py; do micrograd grade "$f"; done'
+        raise ValueError(f"grade expects one file; for several, write {loop}")
+    report = grade_file(options.files[0], options.seconds, options.class_name)
     as_json = json.dumps(report.to_dict(), indent=2) if options.json else ""
     print(as_json or report.text(options.hints))
     return report.exit_code
@@ -204,7 +207,7 @@ def _parser() -> argparse.ArgumentParser:
         option("-o", "--out", default=f"{name}.html", help="file name of the page")
     about_grade = resources.files("micrograd.grade").joinpath("help.txt").read_text("utf-8")
     option = command(grade, prog="micrograd grade", epilog=about_grade)
-    option("file", help="a Python file or a notebook (.ipynb); see below for several")
+    option("files", nargs="+", metavar="file", help="a Python file or a notebook (.ipynb)")
     name = "name of the class (default: Value)"
     option("--name", default="Value", dest="class_name", metavar="NAME", help=name)
     option("--json", action="store_true", help="print the report as JSON")
