@@ -145,6 +145,7 @@ def unchained(h: History) -> Gaps:
 def unmoved(h: History) -> Gaps:
     """Gradients that moved nothing."""
     gaps = named(h, range(len(h.names)), h.step.grads) | {"line": h.line}
+    gaps["fix"] = re.sub(r"^(\w+)\s*(=\s*\1\s*-|-=)", r"\1.data -=", h.line)
     least = ROUNDED * max(1, abs(h.step.data[gaps["i"]]))
     if h.updates or h.step.moved or abs(gaps["grad"]) < least or h.step.reached is False:
         return None

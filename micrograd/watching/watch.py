@@ -383,7 +383,8 @@ class Run:
         while frame and frame.f_code.co_filename.startswith(OTHERS):
             frame = frame.f_back
         lines = linecache.getlines(frame.f_code.co_filename) if frame else []
-        history.line = next((line.strip() for line in lines if OVER.match(line)), "")
+        over = next(filter(OVER.match, lines), "")
+        history.line = over.partition("#")[0].strip()
 
     def _evaluate(self, X: Any, y: Sequence[Any]) -> None:
         with no_grad():
