@@ -193,7 +193,7 @@ def _adds_up(h: History) -> bool:
 
 def missing(h: History) -> Gaps:
     """Parameters that stay where they are while others move, or that parameters() leaves out."""
-    if hidden := [name for name, p in h.hidden if any(p is leaf for leaf in h.look.leaves)]:
+    if hidden := [name for name, p in h.hidden if any(p is leaf() for leaf in h.look.leaves)]:
         return {"key": "missing.hidden"} | (listed(h, hidden) or {})
     step, moved = h.step, {i for each in h.steps for i, d in enumerate(each.movement) if d}
     least = max(1e-6 * max(map(abs, step.grads)), ROUNDED)
@@ -429,8 +429,8 @@ def imbalance(h: History) -> Gaps:
 
 def no_activation(h: History) -> Gaps:
     """Layers without an activation between them, which are one linear function together."""
-    fed = [(x[0], i) for i, inputs in h.look.fed.items() for x in inputs if x[2]]
-    pairs = {(h.layer[unit], h.layer[i]) for unit, i in fed}
+    fed = [(*x, i) for i, some in h.look.feeders.items() for x in some]
+    pairs = {(h.layer[unit], h.layer[i]) for unit, is_linear, i in fed if is_linear}
     found = sorted((a, b) for a, b in pairs if a != b and stalled(h, WINDOW // 2))
     return {"first": found[0][0], "last": found[0][1]} if found else None
 
@@ -448,10 +448,10 @@ def equal_weights(h: History) -> Gaps:
     """Neurons of a hidden layer that are all the same, so they stay the same."""
     look = h.look
     for row in look.rows(look.fed).values():
-        outputs = {tuple(x for _, x, _ in look.fed[i]) for i in row}
+        outputs = {tuple(look.fed[i]) for i in row}
         if len(row) == 1 or len(outputs) > 1:
             continue
-        units = {unit for i in row for unit, *_ in look.fed[i]}
+        units = {unit for i in row for unit, _ in look.feeders[i]}
         inside, data = look.rows(look.used), [*zip(h.first.data, h.step.data, strict=True)]
         weights = {tuple(data[i] for i in inside[unit]) for unit in units}
         if len(weights) == 1 and (len(units) > 1 or any(outputs.pop())):  # else it may be dead

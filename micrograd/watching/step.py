@@ -5,8 +5,8 @@
 >>> neuron = Neuron(2)
 >>> index = {p: i for i, p in enumerate(neuron.parameters())}
 >>> look = Look(topological_order(neuron([3.0, 4.0])), index)
->>> [*look.inputs.items()], [*look.units]  # weight 0 gets 3, weight 1 gets 4; number 2 is the bias
-([(0, [3.0]), (1, [4.0])], [('ReLU', 2)])
+>>> [*map(list, look.inputs.values())], [*look.units]  # of two weights; number 2 is the bias
+([[3.0], [4.0]], [('ReLU', 2)])
 >>> look.unit_of, look.level[2]
 ({0: 2, 1: 2}, 1)
 """
@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import math
 import re
+import weakref
+from array import array
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,13 +38,16 @@ class Look:
     def __init__(self, order: Sequence[Any] = (), index: Mapping[Any, int] | None = None) -> None:
         index = index or {}
         self.used: set[int] = set()  # the parameters in the graph
-        self.leaves: list[Any] = []  # its other leaves that get a gradient
-        self.inputs: dict[int, list[float]] = defaultdict(list)  # by which each was multiplied
-        # ... by results: the unit, the number, and whether it went through no activation
-        self.fed: dict[int, list[tuple[int, float, bool]]] = defaultdict(list)
+        self.leaves: list[Any] = []  # weak references to its other leaves that get a gradient
+        # Numbers are copied: floats of the graph that outlive it would scatter those of the next.
+        numbers: Any = partial(array, "d")
+        self.inputs: dict[int, array[float]] = defaultdict(numbers)  # by which each was multiplied
+        # ... by results: the numbers; and their units, and whether they went through no activation
+        self.fed: dict[int, array[float]] = defaultdict(numbers)
+        self.feeders: dict[int, set[tuple[int, bool]]] = defaultdict(set)
         self.unit_of: dict[int, int] = {}  # of parameters with which none begins
         self.level: Counter[int] = Counter()  # of parameters in products, and of units
-        self.units: dict[tuple[str, int], list[float]] = defaultdict(list)  # outputs, by activation
+        self.units: dict[tuple[str, int], array[float]] = defaultdict(numbers)  # by activation
         self.pairs: list[tuple[str, float, float]] = []  # operation, prediction, target of squares
         self.scores: list[tuple[str, str, float]] = []  # loss, operation, t, in `_see_hinge`, ...
         self.shares: list[tuple[float, str, float]] = []  # t, kind and p in t * p.log()
@@ -52,7 +57,7 @@ class Look:
         self.differences: list[float] = []  # targets of output - target, if that is in the loss
         unit: dict[Any, int] = {}  # of a parameter, product or sum
         last: dict[Any, int] = {}  # the unit of the highest level on which a node depends
-        level, fed = self.level, self.fed
+        level, fed, feeders = self.level, self.fed, self.feeders
         for node in order:
             op, operands = node._op, node._prev
             if not operands:
@@ -60,7 +65,7 @@ class Look:
                     unit[node] = index[node]
                     self.used.add(index[node])
                 elif node.requires_grad:
-                    self.leaves.append(node)
+                    self.leaves.append(weakref.ref(node))
             elif op == "*":
                 a, b = operands
                 for p, x in ((a, b), (b, a)):
@@ -77,7 +82,8 @@ class Look:
                         if i not in level:
                             level[i] = 1 + level[below]
                         if below >= 0:
-                            fed[i].append((below, x.data, x._op == "+" and x in unit))
+                            fed[i].append(x.data)
+                            feeders[i].add((below, x._op == "+" and x in unit))
                         elif not x._prev and x not in index:
                             self.inputs[i].append(x.data)
                     elif x._op == "log" and not p._prev:

@@ -212,7 +212,8 @@ class Run:
         first step, at the end if the loss has hardly fallen, and else if there is time for it.
         """
         if not self._values:
-            self._own(_in_graph(_look(function, examples, 0, {}).leaves))
+            leaves = (leaf() for leaf in _look(function, examples, 0, {}).leaves)
+            self._own(_in_graph([v for v in leaves if v is not None]))
         self._again, self._step = partial(_look, function, examples), None
         every = EVERY if self._number < 10 * EVERY else 10 * EVERY
         due = [n <= FIRST or n % every == 0 for n in (self._number + 1, self._number + 2)]
