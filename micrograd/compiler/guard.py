@@ -20,8 +20,6 @@ any function found so far, until nothing new turns up.
 
 The comparison runs before every call, so most of it is done by a few == of lists, in C. nn.Module
 counts assignments to attributes; while the count stays the same, modules need not be compared.
-
-`demos/speed/benchmark.py --only stale` shows what is noticed, beside other compilers.
 """
 
 from __future__ import annotations

@@ -15,8 +15,6 @@ slots form a regular pattern, and is read from a table elsewhere. Groups of elem
 on the same slots share one loop, so that numbers between them stay in registers. Thousands of
 groups with few results would take long to compile: they become rows of one table.
 
-The text holds only numbers, and names that are made here.
-
 Source of the tiles: K. Goto and R. van de Geijn, Anatomy of High-Performance Matrix Multiplication
 (2008), sections 4 and 6.
 """

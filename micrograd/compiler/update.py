@@ -19,8 +19,6 @@ parameters, which runs after the means, so every executor that runs the program 
     * of 2
     - of 2
     1 sum of 2 products
-
-The numbers are those of `zero_grad()`, `backward()` and `step()`, up to rounding.
 """
 
 from __future__ import annotations
@@ -181,18 +179,26 @@ class Training:
             now = [(lr, *others) for lr, (_, *others) in zip(lrs, now, strict=True)]
         if now != self._now:  # an assignment takes longer than the comparison
             self._numbers[:count] = self._now = now
-        self._done[0] = 0
+        self._done[0], before = 0, len(means)
+
+        def store() -> None:
+            [done] = self._done
+            means[before:] = self._losses[:done].tolist()
+            optimizer.steps = first - 1 + done
+            if lrs:
+                optimizer.lr = lrs[min(done, count - 1)]
+
         try:
             is_finite = self._loop(arrays, n, count, order)
         finally:  # after Ctrl-C or an invalid index, earlier steps count
-            [done] = self._done
-            means += self._losses[:done].tolist()
-            optimizer.steps += done
-            if lrs:
-                optimizer.lr = lrs[min(done, count - 1)]
+            try:
+                store()
+            except KeyboardInterrupt:  # it waits until all of it is stored
+                store()
+                raise
         if not is_finite:
             optimizer._parameters.check_gradients()
-            check_loss(self._losses[done])
+            check_loss(self._losses[self._done[0]])
             found = "the squares of the gradients overflow, so no parameter was changed"
             raise ValueError(f"{found}: scale the loss, or try a lower learning rate")
 
