@@ -6,6 +6,7 @@ import argparse
 import inspect
 import io
 import json
+import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -158,12 +159,18 @@ def main(arguments: list[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # on Windows, a pipe may lack letters of a name
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        given = list(sys.argv[1:] if arguments is None else arguments)
-        options = _parser().parse_args(given or ["--help"])
-        with speaking(options.language):
-            return int(options.command(options))
+        try:
+            given = list(sys.argv[1:] if arguments is None else arguments)
+            options = _parser().parse_args(given or ["--help"])
+            with speaking(options.language):
+                return int(options.command(options))
+        finally:
+            sys.stdout.flush()  # when Python ends, an error here would be shown in full
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:  # the reader, such as `head`, has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what is left to be flushed
+        return 141
     except (ValueError, SyntaxError, ArithmeticError, OSError, ImportError) as error:
         print(f"micrograd: {error}", file=sys.stderr)
         return 2

@@ -58,14 +58,15 @@ Floats = NDArray[np.float64]
 
 
 def _in_place(sign: str, operation: Any) -> Any:
-    return lambda array, other: _overwrite(array, operation(array, other), f"A {sign}= ...")
+    return lambda array, other: _overwrite(array, operation(array, other), f"A {sign}= ...", sign)
 
 
-def _overwrite(array: ValueArray, results: Any, what: str) -> ValueArray:
+def _overwrite(array: ValueArray, results: Any, what: str, sign: str = "") -> ValueArray:
     if is_paused():
         array.data = results
     elif any(isinstance(v, Value) and v.is_leaf and not v.is_constant for v in array.flat):
-        raise RuntimeError(f"{what} would replace leaves: write A.data -= ..., or use no_grad()")
+        fix = f"write A.data {sign}= ..., or use no_grad()"
+        raise RuntimeError(f"{what} would replace leaves: {fix}")
     else:
         array[...] = results
     return array
@@ -280,6 +281,9 @@ def apply_ufunc(_: Any, ufunc: Any, method: str, *inputs: Any, **options: Any) -
         return instead(*operands, **options)
     if ufunc in (np.equal, np.not_equal):  # between single Values, == compares nodes
         operands = [*map(_INNERMOST, operands)]
+    if (ufunc, method) in _LARGEST and options.get("where", True) is True:
+        larger = _INSTEAD_OF[ufunc.__name__]
+        operands = [_halved(larger, operands[0], options.get("axis", 0))]
     name = ufunc.__name__.removesuffix(" (vectorized)") + f".{method}" * (method != "__call__")
     return _remembering(_with_class(instead(*operands, **options)), name, inputs)
 
@@ -344,7 +348,9 @@ def _number(x: Any) -> Any:
 def _entry(old: Any, given: Any, is_own: bool) -> Any:
     # What is at a place where `old` was: the same leaf with a new number, or else what is given.
     if (new := as_number(given)) is NotImplemented:
-        raise TypeError(f"an array of Values expects Values or numbers, got {given!r:.40}")
+        raise TypeError(
+            f"an array of Values expects Values or numbers, got {given!r:.40}: use float()"
+        )
     is_value, was_value = isinstance(new, Value), isinstance(old, Value)
     is_number = not is_value or new.is_unrecorded
     if is_own and is_number and was_value and old.is_leaf and not old.is_constant:
@@ -384,6 +390,15 @@ def _maximum(a: SupportsFloat, b: SupportsFloat) -> Any:
     return as_value(a).maximum(b)
 
 
+def _halved(larger: Any, x: Any, axis: Any) -> Any:
+    # The larger ones of two halves, again and again: a graph of depth log n instead of n.
+    axis = 0 if axis is None and x.ndim == 1 else axis
+    while isinstance(axis, int) and (half := x.shape[axis] // 2) > 1:
+        left, right, rest = np.split(x, [half, 2 * half], axis)
+        x = np.concatenate([larger(left, right), rest], axis)
+    return x
+
+
 _ENTRY = np.frompyfunc(_entry, 3, 1)
 _COPY = np.frompyfunc(lambda v: v if getattr(v, "_prev", ()) else copy.copy(v), 1, 1)
 _CONSTANT = np.frompyfunc(_constant, 1, 1)
@@ -397,6 +412,7 @@ _ASKING = {  # functions about the numbers
     *(np.logical_and, np.logical_or, np.logical_xor, np.logical_not),
     *(np.isnan, np.isinf, np.isfinite, np.isclose, np.allclose, np.array_equal, np.isin),
 }
+_LARGEST = {(np.maximum, "reduce"), (np.minimum, "reduce")}
 _WRITING = {np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis}
 # NumPy's own functions return one of the two elements: in a tie the first, even a plain number; and
 # they ask each element for a method that plain numbers do not have.

@@ -164,7 +164,10 @@ def drawn_digits(n: int = 200, noise: float = 0.15, seed: int = 0) -> Points:
 
 def digits() -> Arrays:
     """The 1,797 handwritten digits of 8 x 8 pixels, from 0 to 1, that scikit-learn has."""
-    from sklearn.datasets import load_digits
+    try:
+        from sklearn.datasets import load_digits
+    except ImportError:
+        raise ImportError("the digits come with scikit-learn: pip install scikit-learn") from None
 
     X, y = load_digits(return_X_y=True)
     return X / 16, y

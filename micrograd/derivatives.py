@@ -441,9 +441,11 @@ def recompute(root: Value) -> Value:
         raise RuntimeError(f"recompute needs closures, and no_grad() keeps none: {fix}")
     if own := [node._op for node in nodes if is_own_operation(node)]:
         raise TypeError(f"recompute cannot run {own[0]!r} again: rebuild the graph in each step")
-    for node in nodes:
-        fresh = again(node._op, node._prev)
-        node.data, node._chain_rule = fresh.data, fresh._chain_rule
+    fresh: dict[Value, Value] = {}
+    for node in order:
+        fresh[node] = again(node._op, [fresh[v] for v in node._prev]) if node._prev else node
+    for node in nodes:  # only now that nothing can fail
+        node.data, node._chain_rule = fresh[node].data, fresh[node]._chain_rule
     return root
 
 

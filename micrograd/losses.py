@@ -148,7 +148,7 @@ def _pairs(loss: str, predictions: Numbers, targets: Numbers) -> Iterable[tuple[
     # The prediction and the target of one example, or of each example of a batch.
     shape, expected = shape_of(predictions), shape_of(targets)
     if shape not in (expected, (*expected, 1)) and expected != (*shape, 1):
-        raise ValueError(f"{loss} expects targets of shape {shape}, got {shape} and {expected}")
+        raise ValueError(f"{loss} expects two equal shapes, got {shape} and {expected}")
     return zip(map(as_value, flat(predictions)), flat(targets), strict=True)
 
 

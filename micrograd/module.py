@@ -125,7 +125,7 @@ class Module:
         parameters = {name: p for p, name in self._named_leaves().items()}
         if state.keys() != parameters.keys():
             expected = f"{type(self).__name__} expects a state_dict of {len(parameters)} numbers"
-            odd = sorted(state.keys() ^ parameters.keys())[:3]
+            odd = sorted(state.keys() ^ parameters.keys(), key=str)[:3]
             got = f"got {len(state)}, missing or unknown: {odd!r:.60}"
             raise ValueError(f"{expected}, {got}; build it with the sizes that it had when saved")
         data = {name: Value(innermost(number)).data for name, number in state.items()}

@@ -327,9 +327,10 @@ def accuracy(scores: Iterable[Numbers], labels: Iterable[float], threshold: floa
             fix = "write known = sorted(set(y)); y = [known.index(label) for label in y]"
             raise ValueError(f"expected the labels {known}, got {label!r}: {fix}")
         if not all(score <= score for score in several):  # False for NaN
-            raise ValueError("expected scores, got NaN: training may have diverged, or X has NaN")
+            fix = "try a lower learning rate, or leave out rows of X with NaN"
+            raise ValueError(f"expected scores, got NaN: training may have diverged; {fix}")
         guess = max(range(n), key=several.__getitem__) if n > 1 else several[0] > threshold
-        right += guess == max(0, label)
+        right += int(guess == max(0, label))
     return right / len(labels)
 
 

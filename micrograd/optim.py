@@ -119,6 +119,13 @@ class SGD(Optimizer):
 
     Source: Sutskever, Martens, Dahl, Hinton, "On the importance of initialization and momentum in
     deep learning", 2013, in PyTorch's form, where lr multiplies the velocity.
+
+    >>> from micrograd.engine import Value
+    >>> p = Value(1.0)
+    >>> p.grad = 0.5
+    >>> SGD([p], lr=0.1).step()
+    >>> round(p.data, 6)
+    0.95
     """
 
     _settings: ClassVar = {**Optimizer._settings, "momentum": math.inf, "nesterov": 2}
@@ -159,13 +166,18 @@ class Adam(Optimizer):
     Args:
         betas: fractions of m and s that are kept in each step, both in [0, 1).
         eps: added to the divisor to keep it away from 0; at least 0.
-        weight_decay: by default 0; in AdamW, 0.01.
 
     Source: Kingma and Ba, "Adam: a method for stochastic optimization", 2015, algorithm 1.
+
+    >>> from micrograd.engine import Value
+    >>> p = Value(1.0)
+    >>> p.grad = 0.5
+    >>> Adam([p], lr=0.1).step()
+    >>> round(p.data, 6)
+    0.9
     """
 
     _settings: ClassVar = {**Optimizer._settings, "betas": 1, "eps": math.inf}
-    _decay = 0.0
 
     def __init__(
         self,
@@ -173,11 +185,11 @@ class Adam(Optimizer):
         lr: float = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
-        weight_decay: float | None = None,
+        weight_decay: float = 0,
     ) -> None:
         self.betas = betas
         self.eps = eps
-        super().__init__(parameters, lr, self._decay if weight_decay is None else weight_decay)
+        super().__init__(parameters, lr, weight_decay)
 
     def at_step(self, step: Number) -> tuple[Number, ...]:
         """The learning rate, and the divisors 1 - beta^t."""
@@ -201,9 +213,24 @@ class AdamW(Adam):
 
     Source: Loshchilov and Hutter, "Decoupled weight decay regularization", 2019, algorithm 2, with
     the decay multiplied by lr as in PyTorch.
+
+    >>> from micrograd.engine import Value
+    >>> p = Value(1.0)
+    >>> p.grad = 0.5
+    >>> AdamW([p], lr=0.1).step()
+    >>> round(p.data, 6)
+    0.899
     """
 
-    _decay = 1e-2
+    def __init__(
+        self,
+        parameters: Given,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+    ) -> None:
+        super().__init__(parameters, lr, betas, eps, weight_decay)
 
     def decayed(self, p: Number, g: Number, lr: Number, decay: Number) -> tuple[Number, Number]:
         """The parameter, pulled towards 0, and its gradient as it is."""
@@ -217,6 +244,12 @@ def clip_grad_norm(parameters: Given, max_norm: float) -> float:
 
     Source: Pascanu, Mikolov, Bengio, "On the difficulty of training recurrent neural networks",
     2013, algorithm 1. (PyTorch's `clip_grad_norm_` adds 1e-6 to the norm.)
+
+    >>> from micrograd.engine import Value
+    >>> p, q = Value(0.0), Value(0.0)
+    >>> p.grad, q.grad = 3.0, 4.0
+    >>> clip_grad_norm([p, q], max_norm=1.0), round(p.grad, 6), round(q.grad, 6)
+    (5.0, 0.6, 0.8)
     """
     found = Parameters(parameters, "clip_grad_norm")
     found.check_gradients()
@@ -251,6 +284,7 @@ class Parameters:
 
     def __init__(self, given: Given, user: str, at_once: bool = False) -> None:
         found: dict[int, tuple[str, Any]] = {}  # the key is the id
+        fix = "pass model.parameters()"
         if callable(own := getattr(given, "parameters", None)):  # a model
             given = own()
         several = hasattr(given, "__iter__") and getattr(given, "shape", None) != ()
@@ -258,14 +292,14 @@ class Parameters:
             label = name or getattr(p, "label", "")
             shown = f"parameter {len(found)}" + (f" ({label!r})" if label else "")
             if not (hasattr(p, "data") and hasattr(p, "grad")):
-                got = f"got {p!r:.60} as {shown}: pass model.parameters()"
+                got = f"got {p!r:.60} as {shown}: {fix}"
                 raise TypeError(f"{user} expects parameters with data and grad, {got}")
             if id(p) in found:  # it would be updated twice in a step
                 got = f"got {shown} also as {found[id(p)][0]}: remove one of them"
                 raise ValueError(f"{user} expects each parameter once, {got}")
             found[id(p)] = shown, p
         if not found:
-            raise ValueError(f"{user} expects at least one parameter, got none")
+            raise ValueError(f"{user} expects at least one parameter, got none: {fix}")
         self.names, self.all = zip(*found.values(), strict=True)
         self.row: Any = None
         self._at_once = at_once

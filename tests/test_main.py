@@ -34,6 +34,16 @@ def test_a_pipe_may_lack_a_letter(tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (0, b"\\u03bb.html\n", b"")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs a pipe whose reader has gone")
+def test_a_reader_that_has_enough_ends_it_without_a_traceback():
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-W", "error", "-m", "micrograd", "texts"]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
 @pytest.mark.parametrize("command", [[], ["grade"], ["play"], ["exercise"]])
 def test_help_has_examples(command, capsys):
     with pytest.raises(SystemExit, match="0"):

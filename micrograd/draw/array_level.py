@@ -18,6 +18,7 @@ from micrograd.draw.records import Box, Graph, folded
 from micrograd.engine import Value
 from micrograd.texts import said
 
+LOOSE = 8  # at most this many parameters or inputs outside arrays are drawn one by one
 OPS = {  # NumPy's names for operations, and ours
     **{"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "power": "**", "matmul": "@"},
     **{"negative": "neg", "absolute": "abs", "relu": "ReLU", "add.accumulate": "cumsum"},
@@ -115,7 +116,17 @@ def with_arrays(drawn: Graph) -> Graph:
             box = box._replace(number=first + k, kind=kind, nodes=within, **shown(thing))
             box = box._replace(short=named.short(box.label) if leaf == "parameter" else box.label)
         boxes.append(box)
-    return folded(replace(drawn, nodes=(*drawn.nodes, *extra.values()), level="array"), boxes)
+    drawn = folded(replace(drawn, nodes=(*drawn.nodes, *extra.values()), level="array"), boxes)
+    # The parameters of a model, for example, are too many to draw one by one.
+    rests: list[Box] = []
+    for kind in ("parameter", "input") if arrays else ():
+        loose = tuple(box.number for box in drawn.nodes if (box.kind, box.level) == (kind, "op"))
+        if len(loose) > LOOSE:
+            title = said("draw", f"box.{kind}", n=len(loose))
+            rests.append(
+                Box(first + n + len(extra) + len(rests), title, title, kind, "call", nodes=loose)
+            )
+    return folded(drawn, rests)
 
 
 def grouped(drawn: Graph) -> tuple[list[tuple[Any, list[Value]]], dict[int, list[Value]]]:

@@ -52,10 +52,8 @@ def rules_of(
     local, upstream, share = (said("pages", f"word.{x}") for x in ("local", "upstream", "share"))
     rules, legend, has_dots = dict[int, list[list[Piece]]](), list[Piece](), False
     if edges == "symbols":
-        rules, legend = (
-            rules_with_symbols(drawn, name_of),
-            [(upstream, "gradient"), DOT, (local, "local")],
-        )
+        rules = rules_with_symbols(drawn, name_of)
+        legend = [(upstream, "gradient"), DOT, (local, "local")]
     elif edges != "plain":
         rules, has_dots = rules_with_numbers(drawn, forward, complete)
         legend = [(said("draw", "legend.alone"), "local")]

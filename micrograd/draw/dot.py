@@ -10,9 +10,8 @@ gradient, and an arrow from each operand. The shape shows what kind of Value it 
                 so that a - b and b - a look different
     result      a bold frame
 
-A line into a neuron is wider for a larger weight, and the shade of a neuron deeper for a larger
-output. Colours are those of `tokens.py`.
-
+Orange and blue are signs: of weights, which are lines, and of outputs, which are shades; a larger
+number has a wider line or a deeper shade. Yellow means: look here.
 
     >>> from micrograd.engine import Value
     >>> a, b = Value(2.0), Value(0.5)

@@ -187,7 +187,17 @@ def animated_gif(pictures: Sequence[Picture], milliseconds: Sequence[int]) -> by
     rooms = [[(0, height - len(each)), (0, width - len(each[0])), (0, 0)] for each in pictures]
     tall = np.concatenate([np.pad(*each, "edge") for each in zip(pictures, rooms, strict=True)])
     reduced = Image.fromarray(tall).quantize(256, Image.Quantize.MAXCOVERAGE)
-    frames = [reduced.crop((0, y, reduced.width, y + height)) for y in range(0, len(tall), height)]
+    chosen: Any = np.array(reduced.getpalette(), np.uint8)
+    index, palette = np.array(reduced), np.resize(chosen, (256, 3))
+    # Of the colours that one stands for, the most frequent one comes last, and so areas are exact.
+    ends = np.r_[:height, -height:0]  # rows of the first and the last picture
+    packed = index[ends].astype(int) << 24 | tall[ends] @ [1 << 16, 1 << 8, 1]
+    codes, counts = np.unique(packed, return_counts=True)
+    codes = codes[counts.argsort()]
+    palette[codes >> 24] = np.stack([codes >> 16, codes >> 8, codes], axis=1) & 255
+    frames = [Image.fromarray(each, "P") for each in np.split(index, len(pictures))]
+    for frame in frames:
+        frame.putpalette(palette.tobytes())
     content, (first, *others) = io.BytesIO(), frames
     looks: dict[str, Any] = {"duration": list(milliseconds), "loop": 0, "optimize": True}
     first.save(content, "GIF", save_all=True, append_images=others, **looks)

@@ -281,9 +281,8 @@ class Hierarchy:
         while some := [after[unit] for unit in matched[-1] if unit in after]:
             matched.append(sorted(some, key=self._number))
         sizes = [*map(len, matched)]
-        is_one = (
-            len(found) == sum(sizes) and len({*sizes[:-1]}) == 1
-        )  # nothing leads back to itself
+        # Nothing leads back to itself, and all but the last have as many units.
+        is_one = len(found) == sum(sizes) and len({*sizes[:-1]}) == 1
         return matched if is_one and len(matched) > 2 else []
 
     # ---- 3. Leaves

@@ -10,7 +10,7 @@ import pytest
 from compiled import assert_agrees, mlp, rows
 
 import micrograd
-from micrograd import Value, no_grad, where
+from micrograd import Value, compile, no_grad, values, where
 from micrograd.core.tracing import TraceError
 from micrograd.nn import MLP, Module
 
@@ -253,3 +253,10 @@ def test_an_update_in_place_in_a_compiled_function_is_refused():
     with no_grad(), pytest.raises(ValueError, match="by -=: write p = p - "):
         micrograd.compile(moved)([1.0])
     assert w.data == 2.0
+
+
+def test_the_largest_of_many_needs_few_groups():
+    x = values(np.arange(1000.0))
+    f = compile(lambda: (x - x.max()).exp().sum().log())
+    f()
+    assert len(f.groups) < 100  # one comparison after another would be 4,000

@@ -77,6 +77,16 @@ def test_training_on_one_graph_is_training_on_new_ones():
         assert once.data == anew.data
 
 
+def test_a_failure_on_the_way_changes_nothing():
+    x = Value(1.0, label="x")
+    root = (x + 1.0) / x
+    inner = root._prev[0]
+    x.data = 0.0
+    with pytest.raises(ZeroDivisionError, match="x"):
+        recompute(root)
+    assert (inner.data, root.data) == (2.0, 2.0)
+
+
 def test_what_cannot_be_computed_again_is_refused():
     x = Value(2.0)
     own = Value(4.0, (x,), "double")

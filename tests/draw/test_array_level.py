@@ -14,7 +14,7 @@ from micrograd.draw.array_level import with_arrays
 from micrograd.draw.formulas import number
 from micrograd.draw.graph import graph
 from micrograd.losses import cross_entropy
-from micrograd.nn import Linear
+from micrograd.nn import MLP, Linear
 
 
 def regression():
@@ -240,6 +240,12 @@ def test_cross_entropy_and_softmax_are_single_boxes():
 def opened_boxes(page):
     """The labels of the boxes of a page."""
     return re.findall(r'"label": ?"([^"]*)", ?"kind": ?"vector"', page.html)
+
+
+def test_many_parameters_outside_arrays_are_one_card():
+    model, X = MLP(2, [8, 3]), np.linspace(-1.0, 1.0, 40).reshape(20, 2)
+    loss = cross_entropy(model(X), [i % 3 for i in range(20)])
+    assert len(names(loss, level="array")) <= 8
 
 
 def test_the_chain_rule_of_entries_adds_up_to_the_gradients():
