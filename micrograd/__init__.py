@@ -35,13 +35,13 @@ if _typing.TYPE_CHECKING:  # for editors and type checkers; `_names_in` says the
         vjp,
     )
     from micrograd.draw import draw_dot, draw_network, mermaid
-    from micrograd.draw.calls import calls
     from micrograd.nn import MLP, Layer, Linear, Module, Neuron, Sequential
     from micrograd.optim import SGD, Adam, AdamW
     from micrograd.pages.explain import explain
     from micrograd.pages.microscope import microscope
     from micrograd.pages.playground import playground
     from micrograd.pages.worksheet import worksheet
+    from micrograd.program.calls import calls
     from micrograd.watching.watch import watch
 
 __all__ = [  # without `compile`, because `import *` must not hide a builtin
@@ -61,7 +61,7 @@ _names_in = {
     "derivatives": "check_gradients derivative gradient hessian jacobian jvp local_derivatives"
     " recompute sum_over_paths vjp",
     "draw": "draw_dot draw_network mermaid",
-    "draw.calls": "calls",
+    "program.calls": "calls",
     "nn": "MLP Layer Linear Module Neuron Sequential",
     "optim": "SGD Adam AdamW",
     "pages.explain": "explain",
@@ -72,8 +72,8 @@ _names_in = {
 }
 _module_of = {name: module for module, names in _names_in.items() for name in names.split()}
 _modules = (
-    "core engine operations derivatives arrays module nn losses optim datasets texts draw watching"
-    " pages plot compiler grade course"
+    "core engine operations derivatives arrays module nn losses optim datasets texts program draw"
+    " watching pages plot compiler grade course"
 )
 
 __version__ = "1.0.0"

@@ -46,9 +46,9 @@ from micrograd.compiler.update import training_of
 from micrograd.core.pause import is_paused, open_blocks, watchers
 from micrograd.core.shapes import Numbers, Table
 from micrograd.core.tracing import Traced
-from micrograd.draw.foreign import check_engine
 from micrograd.engine import Value
 from micrograd.optim import Optimizer
+from micrograd.program.foreign import check_engine
 
 if TYPE_CHECKING:
     from micrograd.draw.render import Digraph

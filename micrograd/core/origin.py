@@ -3,8 +3,8 @@
 module      the module that returned it, and its inputs (`module.py`)
 array       the operation and its operands, of an array or of a sum over one (`arrays.py`)
 numbers     the numbers of which an array was made, or their row and the place (`module.py`)
-call        the call in which it was made (`draw/calls.py`)
-node        the node of another engine that it copies (`draw/foreign.py`)
+call        the call in which it was made (`program/calls.py`)
+node        the node of another engine that it copies (`program/foreign.py`)
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ from typing import Any
 
 from micrograd.core.origin import origin
 from micrograd.draw.formulas import TRANSPOSED
-from micrograd.draw.names import is_array
 from micrograd.draw.records import Box, Graph, folded
 from micrograd.engine import Value
+from micrograd.program.objects import is_array
 from micrograd.texts import said
 
 LOOSE = 8  # at most this many parameters or inputs outside arrays are drawn one by one

@@ -20,11 +20,11 @@ from typing import Any
 from micrograd.core.arithmetic import Number
 from micrograd.draw.chain_rule import Piece, matrix, matrix_text
 from micrograd.draw.formulas import SIGNS, UNKNOWN, formula, number, shape_text, sign
-from micrograd.draw.names import values_in
 from micrograd.draw.records import Box, Graph
 from micrograd.draw.stale import now_of
 from micrograd.draw.tokens import COLOURS, DARK, LIGHT, SANS, largest, shade
 from micrograd.engine import Value, topological_order
+from micrograd.program.objects import values_in
 from micrograd.texts import said, wrap
 
 NUMBER_WIDTH = 36  # points: the minimum width of a number's cell

@@ -26,20 +26,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from micrograd.core.arithmetic import Number
-from micrograd.draw.calls import computed
 from micrograd.draw.cards import Cards, caption, drawable
 from micrograd.draw.chain_rule import Rules, rules_of
-from micrograd.draw.foreign import as_ours
 from micrograd.draw.formulas import sign
 from micrograd.draw.graph import readable
-from micrograd.draw.names import is_model, values_in
 from micrograd.draw.network import draw_network
 from micrograd.draw.records import Box, columns
 from micrograd.draw.render import Digraph
 from micrograd.draw.stale import now_of, times_added
 from micrograd.draw.tokens import EDGE, FONT, GRAPH, LIGHT, largest, line
-from micrograd.draw.variables import variables
 from micrograd.engine import Value
+from micrograd.program.calls import computed
+from micrograd.program.foreign import as_ours
+from micrograd.program.objects import is_model, values_in
+from micrograd.program.variables import variables
 from micrograd.texts import said, spoken
 
 EDGES = ("plain", "derivatives", "symbols")

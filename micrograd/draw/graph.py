@@ -11,14 +11,15 @@ from typing import Any
 from micrograd.core.arithmetic import Number
 from micrograd.core.origin import origin
 from micrograd.draw.array_level import remembered
-from micrograd.draw.calls import owners
 from micrograd.draw.chain_rule import with_tangents
-from micrograd.draw.foreign import LOOKED_FOR
 from micrograd.draw.hierarchy import LEVELS, Hierarchy
-from micrograd.draw.names import Names, is_array
+from micrograd.draw.names import Names
 from micrograd.draw.parts import MOST, neurons_in
 from micrograd.draw.records import Box, Graph, columns
 from micrograd.engine import Value, topological_order
+from micrograd.program.calls import owners
+from micrograd.program.foreign import LOOKED_FOR
+from micrograd.program.objects import Variables, is_array
 from micrograd.texts import said
 
 READABLE = 40  # cards: a larger drawing is hard to follow
@@ -49,7 +50,7 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: obj
     0 a input 3.0  ()
     1 square result 9.0 * (0, 0)
     """
-    roots = roots_of(results)
+    roots, is_given = roots_of(results), not isinstance(names, Variables)
     order = topological_order(*roots)
     named = Names(names, parameters, order)
     named.arrays += [("", result) for result in results if is_array(result)]
@@ -75,11 +76,13 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: obj
         if not known and (given := origin(value, "numbers")):
             row, k = given
             known = (whole := named.of_numbers(row)) and f"{whole}[{k}]"
-        short = label = str(value.label or known or plain.get(value, ""))
+        # Names that are given come before the labels of another engine.
+        given = known if is_given and origin(value, "node") is not None else ""
+        short = label = str(given or value.label or known or plain.get(value, ""))
         if value._prev:
             kind = "result" if value in roots else "operation"
         elif value in named.parameters:
-            kind, short = "parameter", label if value.label else named.short(label)
+            kind, short = "parameter", label if label == value.label else named.short(label)
         else:
             kind = "constant" if value.is_constant or value in plain else "input"
         made = str(value._op), tuple([place[operand] for operand in value._prev])

@@ -17,7 +17,7 @@ is replaced by this member. Leaves are in the innermost box that alone uses them
 
 A view is then a set of open boxes: `view` gives the graph in which every closed box is one card.
 
-    >>> from micrograd.draw.calls import calls
+    >>> from micrograd.program.calls import calls
     >>> from micrograd.draw.graph import graph
     >>> from micrograd.engine import Value
     >>> def square(x):
@@ -41,10 +41,10 @@ from itertools import pairwise
 from typing import Any
 
 from micrograd.draw.array_level import with_arrays
-from micrograd.draw.calls import noted, roles, written
-from micrograd.draw.formulas import LOWERED, shape_text, sign
+from micrograd.draw.formulas import LOWERED, number, shape_text, sign
 from micrograd.draw.parts import MOST, WEIGHTS, Part, parts_of
 from micrograd.draw.records import Box, Graph, columns, folded
+from micrograd.program.calls import noted, roles, written
 from micrograd.texts import said
 
 SMALL = 16  # operations of a neuron that are drawn one by one
@@ -137,7 +137,8 @@ class Hierarchy:
         if call not in part_of:
             part = call
             if not isinstance(call, Part):
-                part = Part(call.name, "call", [], call.place, call.number, call.arguments)
+                about = ", ".join(f"{x}={number(given)}" for x, given in call.arguments.items())
+                part = Part(call.name, "call", [], call.place, call.number, about)
                 part.call = call
             self._made(call.parent, part_of).members.append(part)
             part_of[call] = part
@@ -198,7 +199,7 @@ class Hierarchy:
         used = {o for i in members for o in self.operands[i]} & {*members}
         vector.kind, vector.label = "vector", sign(op)
         if others and isinstance(vector.place, tuple):
-            vector.label = next(reversed(written(*vector.place)), "") or vector.label
+            vector.label = sign(next(reversed(written(*vector.place)), "")) or vector.label
         elif used and op == "+":
             vector.label = said("pages", "name.sum")
         size = n if others else n + 1

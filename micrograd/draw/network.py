@@ -1,30 +1,25 @@
 """The classic picture of a network, with or without the outputs for one example.
 
-The network may be of classes that its user wrote, such as the lecture's, on any engine's Value: it
-is known by the attributes `layers`, `neurons`, `w` and `b`, and its activations by their numbers.
+The network may be of classes that its user wrote, on any engine's Value (`program/models.py`).
 """
 
 from __future__ import annotations
 
 import html
-import math
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import pairwise
-from operator import mul
 from typing import Any
 
-from micrograd.core.shapes import Model, Numbers, flat, shape_of
+from micrograd.core.shapes import Model, Numbers
 from micrograd.draw.cards import caption
-from micrograd.draw.foreign import number_of
 from micrograd.draw.formulas import LOWERED, number, sign
 from micrograd.draw.render import Digraph
 from micrograd.draw.tokens import CAPTION, EDGE, FONT, GRAPH, LIGHT, largest, line, shade
-from micrograd.engine import Value, no_grad
-from micrograd.nn import ACTIVATIONS, MLP, Activation, Layer, Linear, Neuron, Sequential
+from micrograd.engine import no_grad
+from micrograd.nn import Activation
+from micrograd.program.models import layers_with_outputs, numbers_of, stages_of
 from micrograd.texts import said, spoken
 
 WIDEST = 16  # circles in a column: a larger layer shows this many of its first and last neurons
@@ -35,9 +30,6 @@ TEXT = {"shape": "plain", "style": "", "fixedsize": "false", "fontcolor": CAPTIO
 BESIDE = TEXT | {"style": "filled", "fontcolor": LIGHT["ink"], "fontsize": "9"}  # 12 pixels
 SOLID = {"fillcolor": LIGHT["ink"], "fontcolor": LIGHT["panel"]}
 DOTS = "\N{VERTICAL ELLIPSIS}"
-
-Weights = tuple[list[Any], Any, str]  # of a neuron, with its bias or None, and its activation or ''
-Stage = tuple[Model, list[Weights]]  # a layer and its neurons
 
 
 @dataclass
@@ -196,12 +188,12 @@ def _columns(model: Model, x: Any, names: Sequence[Any]) -> list[_Column]:
         )
     columns = [_Column("input", len(stages[0][1][0][0]))]
     if x is not None:
-        x = columns[0].outputs = _numbers(x)
+        x = columns[0].outputs = numbers_of(x)
         if len(x) != columns[0].size:
             raise ValueError(f"the network expects {columns[0].size} inputs, got {len(x)}")
     with no_grad():
         for kind, rows, outputs in layers_with_outputs(stages, x):
-            weights, biases = [_numbers(w) for w, *_ in rows], _numbers([b for _, b, _ in rows])
+            weights, biases = [numbers_of(w) for w, *_ in rows], numbers_of([b for _, b, _ in rows])
             columns.append(_Column(kind or "neuron", len(rows), weights, biases, outputs))
     if len(names) not in (0, len(columns)):
         raise ValueError(f"names expects {len(columns)} entries, got {names!r:.60}")
@@ -214,84 +206,3 @@ def _columns(model: Model, x: Any, names: Sequence[Any]) -> list[_Column]:
             raise ValueError(f"names expects a text or {column.size} names, got {given!r:.60}")
         column.names = given
     return columns
-
-
-def _numbers(values: object) -> list[Any]:
-    return [number_of(v) for v in flat(values)]
-
-
-# ---- the layers and neurons of a model
-
-
-def stages_of(model: Model) -> list[Stage]:
-    """The layers of a model in the order in which they run, also those in MLPs and Sequentials.
-
-    An Activation has an empty list of neurons, and so has a model of another class that does more
-    than to call its layers in order, with an activation between them or without. A layer of another
-    class is replaced by a function that computes the same with our Values, whatever its engine is.
-    """
-    parts = getattr(model, "layers", None) or getattr(model, "modules", None)
-    neurons: list[Weights] = []
-    if isinstance(parts, (list, tuple)):
-        stages = [stage for part in parts for stage in stages_of(part)]
-        if type(model) in (MLP, Sequential):
-            return stages
-        between = [(Activation(name), neurons) for name in ACTIVATIONS]
-        tried = [stages, *([x for s in stages for x in (s, after)][:-1] for after in between)]
-    else:
-        neurons = _neurons_of(model)
-        if not neurons or neurons[0][-1] or not any(_numbers(neurons[0][0])):
-            return [(model, neurons)]  # of zeros alone, nothing tells the activation
-        known = ([(w, b, name) for w, b, _ in neurons] for name in ACTIVATIONS)
-        tried = [[(partial(_outputs, some), some)] for some in known]
-    return next((some for some in tried if _agree(some, model)), [(model, neurons)])
-
-
-def _neurons_of(module: object) -> list[Weights]:
-    # The neurons in a layer, or a single one.
-    if isinstance(module, Linear):
-        rows, bias = enumerate(module.weight.tolist()), module.bias
-        return [(row, None if bias is None else bias[i], "linear") for i, row in rows]
-    neurons = getattr(module, "neurons", [module])
-    if not isinstance(neurons, list) or any(
-        len(shape_of(getattr(n, "w", 0))) != 1 for n in neurons
-    ):
-        return []
-    are_ours = type(module) in (Layer, Neuron) and {*map(type, neurons)} == {Neuron}
-    return [([*n.w], getattr(n, "b", None), n.activation if are_ours else "") for n in neurons]
-
-
-def _outputs(neurons: list[Weights], x: Sequence[Any]) -> list[Any]:
-    sums = (sum(map(mul, x, _numbers(w)), Value(number_of(b) or 0)) for w, b, _ in neurons)
-    return [ACTIVATIONS[kind](s) for s, (*_, kind) in zip(sums, neurons, strict=True)]
-
-
-def _agree(stages: list[Stage], model: Model) -> bool:
-    # Whether they give the outputs of the model, both where the sum of the first neuron is above 0
-    # and where it is below.
-    with suppress(Exception), no_grad():  # a class of one's own may raise anything
-        weights, bias, _ = stages[0][1][0]
-        w, pairs = _numbers(weights), list[tuple[Any, Any]]()
-        for total in (0.5, -0.5):
-            x = [(total - (number_of(bias) or 0)) * wi / (sum(map(mul, w, w)) or 1) for wi in w]
-            pairs += zip(outputs_of(stages, x), _numbers(model(x)), strict=True)
-        return all(math.isclose(y, z, rel_tol=1e-6, abs_tol=1e-9) for y, z in pairs)
-    return False
-
-
-def outputs_of(stages: list[Stage], x: Any) -> list[Any]:
-    """The outputs of the last layer."""
-    return layers_with_outputs(stages, x)[-1][-1]
-
-
-def layers_with_outputs(stages: list[Stage], x: Any) -> list[tuple[str, list[Weights], list[Any]]]:
-    """For each layer of neurons its activation, its neurons and, if x is given, their outputs."""
-    found: list[tuple[str, list[Weights], list[Any]]] = []
-    for layer, neurons in stages:
-        x = None if x is None else layer(x)
-        outputs = [] if x is None else _numbers(x)
-        if neurons:
-            found.append((neurons[0][-1], neurons, outputs))
-        elif isinstance(layer, Activation) and found:
-            found[-1] = (layer.name, found[-1][1], outputs)
-    return found

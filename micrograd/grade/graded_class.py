@@ -23,8 +23,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from micrograd.draw.foreign import LOOKED_FOR
 from micrograd.engine import Value
+from micrograd.program.foreign import LOOKED_FOR
 
 ALIASES = {x: LOOKED_FOR[x] for x in ("data", "grad")}  # instead of the lecture's names
 WALKS = re.compile(r"back|grad|prop", re.IGNORECASE)  # in the name of what computes all gradients

@@ -24,16 +24,16 @@ from typing import Any
 
 from micrograd.core.naming import distinct
 from micrograd.core.origin import origin
-from micrograd.draw.calls import computed
-from micrograd.draw.foreign import as_ours
 from micrograd.draw.formulas import sign
 from micrograd.draw.graph import graph
 from micrograd.draw.hierarchy import LEVELS, Hierarchy
 from micrograd.draw.records import Graph
-from micrograd.draw.variables import variables
 from micrograd.engine import Value
 from micrograd.pages.page import Page, in_languages
 from micrograd.pages.pieces import recorded_rules
+from micrograd.program.calls import computed
+from micrograd.program.foreign import as_ours
+from micrograd.program.variables import variables
 from micrograd.texts import texts_of
 
 LARGEST = 50_000  # nodes
@@ -70,7 +70,7 @@ def explain(
     Args:
         loss: the result to start from, or a function without arguments that computes it, whose
             calls become boxes. It may be a Value of another engine, if that tells its local
-            derivatives (see `micrograd/draw/foreign.py`).
+            derivatives (see `micrograd/program/foreign.py`).
         names: where to look for names; by default the variables of the code that calls, {} for
             nowhere. A node without a name is called by its formula, such as x₁w₁, if that is short;
             otherwise by its operation: sum, sum₂, ...

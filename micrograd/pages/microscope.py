@@ -23,13 +23,13 @@ from micrograd.compiler.parameters import recorded_as
 from micrograd.compiler.simplify import Simplified
 from micrograd.core.node import innermost
 from micrograd.core.pause import resumed
-from micrograd.draw.calls import Call, calls, noted, path_of
 from micrograd.engine import Value, topological_order
 from micrograd.losses import cross_entropy
 from micrograd.module import Module
 from micrograd.optim import Adam, Optimizer
 from micrograd.pages.page import Page, in_languages
 from micrograd.pages.pieces import as_number, recorded_update, state_of, weights_of
+from micrograd.program.calls import Call, calls, noted, path_of
 
 
 @in_languages

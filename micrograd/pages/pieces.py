@@ -31,9 +31,9 @@ from micrograd.core.pause import is_paused, restored, resumed
 from micrograd.core.shapes import Numbers, flat
 from micrograd.core.tracing import Recording, Traced
 from micrograd.derivatives import again, contributions, is_own_operation, local_derivatives
-from micrograd.draw.foreign import number_of
 from micrograd.engine import Value, topological_order
 from micrograd.optim import SGD, Adam, AdamW, Optimizer
+from micrograd.program.foreign import number_of
 
 Formula = Any  # a float, a name, or a list [op, formula, ...]
 Rule = dict[str, Any]

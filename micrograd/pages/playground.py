@@ -20,14 +20,14 @@ from typing import Any
 
 from micrograd.core.examples import MOST_CLASSES, examples, regression
 from micrograd.core.shapes import Model, Numbers, flat, shape_of
-from micrograd.draw.foreign import check_engine
-from micrograd.draw.network import Weights, stages_of
 from micrograd.engine import Value, topological_order
 from micrograd.losses import binary_cross_entropy_with_logits, cross_entropy, hinge, squared_error
 from micrograd.nn import ACTIVATIONS, Module
 from micrograd.optim import SGD, Adam, AdamW, Optimizer
 from micrograd.pages.page import Page, in_languages
 from micrograd.pages.pieces import call_of, piece, recorded_update, state_of, weights_of
+from micrograd.program.foreign import check_engine
+from micrograd.program.models import Weights, stages_of
 from micrograd.texts import said
 
 # What the page calls each loss, and how PyTorch computes it from all scores and labels y.

@@ -17,16 +17,16 @@ from typing import Any
 
 from micrograd.core.errors import FAILURES
 from micrograd.core.pause import restored
-from micrograd.draw.calls import computed
 from micrograd.draw.dot import draw_dot
-from micrograd.draw.foreign import as_ours
 from micrograd.draw.formulas import formula, number
 from micrograd.draw.graph import graph
 from micrograd.draw.records import columns
 from micrograd.draw.render import in_notebook
-from micrograd.draw.variables import variables
 from micrograd.engine import Value, topological_order
 from micrograd.pages.page import Page
+from micrograd.program.calls import computed
+from micrograd.program.foreign import as_ours
+from micrograd.program.variables import variables
 from micrograd.texts import said, spoken
 
 WIDEST = 5  # columns; the letters of a wider graph would be too small on paper that is not turned

@@ -18,8 +18,6 @@ import numpy as np
 from micrograd.core.files import FilePath
 from micrograd.core.shapes import Model, Numbers
 from micrograd.draw.film import Film
-from micrograd.draw.foreign import kept
-from micrograd.draw.network import layers_with_outputs, stages_of
 from micrograd.engine import Value
 from micrograd.nn import accuracy
 from micrograd.pages.page import Page
@@ -27,6 +25,8 @@ from micrograd.plot.boundary import draw_boundary, figure_size
 from micrograd.plot.curves import draw_curves, unit_of
 from micrograd.plot.figure import NotebookFigure, filmed, theme_of
 from micrograd.plot.plane import Array, Plane, Scene, floats, scores
+from micrograd.program.foreign import kept
+from micrograd.program.models import layers_with_outputs, stages_of
 from micrograd.texts import spoken
 
 MOST_FRAMES = 101

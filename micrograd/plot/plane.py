@@ -18,9 +18,9 @@ import numpy as np
 from micrograd.core.examples import examples
 from micrograd.core.node import innermost
 from micrograd.core.shapes import Model, Numbers, flat
-from micrograd.draw.foreign import number_of
-from micrograd.draw.network import outputs_of, stages_of
 from micrograd.engine import Value, no_grad
+from micrograd.program.foreign import number_of
+from micrograd.program.models import outputs_of, stages_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

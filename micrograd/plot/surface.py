@@ -14,15 +14,15 @@ from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
 from micrograd.core.node import innermost
 from micrograd.core.pause import restored
 from micrograd.derivatives import recompute, vjp
-from micrograd.draw.foreign import number_of
 from micrograd.draw.formulas import number
 from micrograd.draw.graph import graph
 from micrograd.draw.names import Names
-from micrograd.draw.variables import variables
 from micrograd.engine import Value, no_grad
 from micrograd.optim import Parameters
 from micrograd.plot.figure import MARKERS, NotebookFigure, as_label, filmed, style_axes, theme_of
 from micrograd.plot.plane import Array, Coordinates, Plane
+from micrograd.program.foreign import number_of
+from micrograd.program.variables import variables
 from micrograd.texts import said, spoken
 
 SAMPLES, RESOLUTION, LINES = 81, 60, 12  # points of a curve and of a side; contour lines

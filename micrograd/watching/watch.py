@@ -39,12 +39,12 @@ from micrograd.core.files import FilePath
 from micrograd.core.node import Own
 from micrograd.core.pause import no_grad, restored, watchers
 from micrograd.core.shapes import flat, plain
-from micrograd.draw.calls import OTHERS
-from micrograd.draw.names import found, is_model
-from micrograd.draw.variables import variables
 from micrograd.engine import Value, topological_order
 from micrograd.nn import accuracy
 from micrograd.optim import Optimizer, Parameters
+from micrograd.program.calls import OTHERS
+from micrograd.program.objects import found, is_model
+from micrograd.program.variables import variables
 from micrograd.texts import filled, said, speaking, texts_of
 from micrograd.watching import findings as rules
 from micrograd.watching.step import History, Look, Step

@@ -40,8 +40,8 @@ from micrograd.core.errors import FAILURES
 from micrograd.core.node import Own, innermost, operations
 from micrograd.core.origin import note
 from micrograd.derivatives import again, local_derivatives, per_edge, replayed
-from micrograd.draw.names import Names, Variables, found, is_array, is_model
 from micrograd.engine import Value, topological_order
+from micrograd.program.objects import Variables, found, is_array, is_model
 
 UNKNOWN = (
     "this engine does not tell its local derivatives: give each result a _backward() without "
@@ -146,16 +146,14 @@ def _replaced(thing: Any, copy_of: Mapping[int, Value]) -> Any:
         return [_replaced(entry, copy_of) for entry in thing]
     if not isinstance(thing, Mapping):
         return copy_of.get(id(thing), thing)
-    ours: dict[Any, Any] = {}  # such as names; dicts inside it are not searched
+    # Such as names; dicts inside it are not searched.
+    ours: dict[Any, Any] = Variables() if isinstance(thing, Variables) else {}
     for key, entry in thing.items():
         is_dict = isinstance(entry, Mapping)
         ours[copy_of.get(id(key), key)] = entry if is_dict else _replaced(entry, copy_of)
         if isinstance(key, str) and is_model(entry):  # the paths of its parameters
             inside = found(entry, key, is_node=lambda x: id(x) in copy_of)
             ours |= {path: copy_of[id(x)] for path, x, _ in inside if id(x) in copy_of}
-    if not isinstance(thing, Variables):
-        for value in Names(ours).label_of.keys() & {*copy_of.values()}:
-            value.label = ""  # names that the user gives replace labels of the engine
     return ours
 
 

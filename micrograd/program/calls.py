@@ -36,9 +36,8 @@ from typing import Any
 
 from micrograd import core, engine
 from micrograd.core.origin import note, origin
-from micrograd.draw.foreign import attribute, is_foreign
-from micrograd.draw.formulas import number, sign
 from micrograd.engine import Value
+from micrograd.program.foreign import attribute, is_foreign
 
 Place = tuple[types.CodeType, int]  # where something is called: the code and the instruction
 
@@ -62,7 +61,7 @@ class Call:
     Attributes:
         name: the attribute that was called, such as query in `self.query(x)`, else the function, or
             the class of its object if this was called.
-        arguments: those that are plain numbers or texts, as one line.
+        arguments: those that are plain numbers or texts, by their names.
         place: where it was called.
         parent: the call in which that was, or None.
         number: calls and nodes are numbered in the order in which they were made.
@@ -76,8 +75,7 @@ class Call:
         self.place, self.parent, self.number = place, parent, order
         code, name, given = frame.f_code, frame.f_code.co_name, frame.f_locals
         named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        plain = [x for x in named if type(given.get(x)) in PLAIN]
-        self.arguments = ", ".join(f"{x}={number(given[x])}" for x in plain)
+        self.arguments = {x: given[x] for x in named if type(given.get(x)) in PLAIN}
         self._owner: Callable[[], object] = lambda: None
         if named[:1] == ("self",):
             # a strong reference could be a cycle, if a model keeps its last output
@@ -248,7 +246,7 @@ def written(code: types.CodeType, instruction: int) -> tuple[str, ...]:
         lines[0] = lines[0][start:]
         thing = ast.parse(b"(" + b"".join(lines) + b")", mode="eval").body
     if isinstance(thing, ast.BinOp):
-        return (sign(OPERATORS.get(type(thing.op), "")),)
+        return (OPERATORS.get(type(thing.op), ""),)
     names: list[str] = []
     thing = getattr(thing, "func", None)
     while isinstance(thing, ast.Attribute):

@@ -20,8 +20,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from types import FrameType
 
-from micrograd.draw.calls import OTHERS
-from micrograd.draw.names import Variables
+from micrograd.program.calls import OTHERS
+from micrograd.program.objects import Variables
 
 HIDDEN = {"In", "Out"}  # IPython's, besides those that begin with _
 OPTIMIZED = 0x1  # a flag of code: its variables are not in a dict

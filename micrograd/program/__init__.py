@@ -1,0 +1,1 @@
+"""What a program has, found without being told: its variables, calls, models, and other engines."""
