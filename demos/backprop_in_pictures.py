@@ -18,6 +18,7 @@
 # cells. Their output is not saved here; the answers are in `solutions.md`.
 
 # %%
+import math
 import random
 
 import numpy as np
@@ -30,7 +31,6 @@ from micrograd import (
     jvp,
     local_derivatives,
     recompute,
-    sum_over_paths,
     topological_order,
     vjp,
 )
@@ -248,11 +248,30 @@ print("J3 (J2 J1): ", np.round(J3 @ (J2 @ J1), 6), " ", 4 * 4 * 3 + 1 * 4 * 3, "
 # Multiply the local derivatives along a path from the input to the result, and add up these
 # products over all paths: both modes compute this sum. How many paths lead from $x$ to $f$?
 
-# %%
-sum_over_paths(f, x, names=nodes)
 
 # %%
-print(sum_over_paths(f, y, names=nodes))
+def paths(result, leaf):
+    """The paths from a leaf to a result: the labels of their nodes, and the local derivatives."""
+    if result is leaf:
+        yield [leaf.label], []
+    for operand, d in zip(result._prev, local_derivatives(result), strict=True):
+        for labels, factors in paths(operand, leaf):
+            yield [*labels, result.label], [*factors, d]
+
+
+def show_paths(result, leaf):
+    """Prints the product along each path."""
+    for labels, factors in paths(result, leaf):
+        product = " * ".join(f"{d:g}" for d in factors)
+        print(f"{' -> '.join(labels)}:  {product} = {math.prod(factors):g}")
+
+
+for label, node in nodes.items():
+    node.label = label
+show_paths(f, x)
+
+# %%
+show_paths(f, y)
 
 # %% [markdown] tags=["answer"]
 # Two: through $a$, $d$, $s$ and through $b$, $s$.
@@ -277,7 +296,9 @@ def logistic(steps):
 
 
 leaf, z = logistic(2)
-print(sum_over_paths(z, leaf, names={"u0": z._prev[0]._prev[1], "u1": z._prev[1]}))
+for k, node in enumerate((z._prev[0]._prev[1], z._prev[1])):
+    node.label = f"u{k}"
+show_paths(z, leaf)
 draw_dot(z)
 
 # %% [markdown] tags=["answer"]
@@ -314,8 +335,7 @@ print("steps  nodes        paths  multiplications forward, backward")
 for steps in (2, 10, 20, 40, 80, 160):
     leaf, z = logistic(steps)
     forward, backward = multiplications(z)
-    paths = sum_over_paths(z, leaf).count
-    print(f"{steps:5}  {len(topological_order(z)):5} {paths:12.3g}  {forward:23} {backward:9}")
+    print(f"{steps:5}  {len(topological_order(z)):5} {2.0**steps:12.3g}  {forward:23} {backward:9}")
 
 # %% [markdown]
 # Twice the steps mean twice the work, but the number of paths is squared. The cost is linear in the

@@ -34,7 +34,6 @@ from micrograd import (
     draw_dot,
     draw_network,
     no_grad,
-    sum_over_paths,
     take,
     topological_order,
     where,
@@ -161,7 +160,7 @@ draw_dot(mean, names={"L": mean})
 # How many paths lead from $w_1$ to $L$, and what does each of them go through?
 
 # %%
-sum_over_paths(mean, w1, names={"L": mean})
+[f"{v._op} of {w1.data} and {v._prev[1].data}" for v in topological_order(mean) if w1 in v._prev]
 
 # %% [markdown] tags=["answer"]
 # Two: there is one path for each example.

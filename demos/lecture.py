@@ -34,7 +34,6 @@ from micrograd import (
     draw_dot,
     explain,
     gradient,
-    sum_over_paths,
     topological_order,
 )
 from micrograd.derivatives import GradientError
@@ -477,7 +476,9 @@ draw_dot(o, names=pieces, edges="derivatives")
 # Multiply the local derivatives along each path, then add up the paths:
 
 # %%
-sum_over_paths(o, e, names=pieces)
+through_above = above.grad * 1  # do/d above, times d above/de = 1
+through_below = below.grad * 1
+print(f"{through_above:.6f} + ({through_below:.6f}) = {e.grad:.6f}")
 
 # %% [markdown]
 # ### Why `a - b` is a separate operation

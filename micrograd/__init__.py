@@ -31,7 +31,6 @@ if _typing.TYPE_CHECKING:  # for editors and type checkers; `_names_in` says the
         jvp,
         local_derivatives,
         recompute,
-        sum_over_paths,
         vjp,
     )
     from micrograd.draw import draw_dot, draw_network, mermaid
@@ -48,7 +47,7 @@ __all__ = [  # without `compile`, because `import *` must not hide a builtin
     "MLP", "SGD", "Adam", "AdamW", "Layer", "Linear", "Module", "Neuron", "Sequential", "Value",
     "calls", "check_gradients", "derivative", "draw_dot", "draw_network", "explain", "fit",
     "gradient", "hessian", "jacobian", "jvp", "local_derivatives", "mermaid", "microscope",
-    "no_grad", "playground", "recompute", "scan", "shared", "sum_over_paths", "take",
+    "no_grad", "playground", "recompute", "scan", "shared", "take",
     "topological_order", "values", "vjp", "watch", "where", "worksheet",
 ]  # fmt: skip
 _names_in = {
@@ -59,7 +58,7 @@ _names_in = {
     "compiler.function": "compile",
     "compiler.training": "fit",
     "derivatives": "check_gradients derivative gradient hessian jacobian jvp local_derivatives"
-    " recompute sum_over_paths vjp",
+    " recompute vjp",
     "draw": "draw_dot draw_network mermaid",
     "program.calls": "calls",
     "nn": "MLP Layer Linear Module Neuron Sequential",

@@ -26,14 +26,11 @@ Otherwise they belong to the graph of all Values that f read: a loss may contain
 from __future__ import annotations
 
 import math
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from itertools import pairwise
 from numbers import Rational
 from typing import Any, SupportsFloat
 
@@ -468,81 +465,3 @@ def again(op: str, operands: Sequence[Value]) -> Value:
         with suppress(ValueError):
             return operands[0].__pow__(kind(op.removeprefix("**")))
     raise ValueError(f"{op!r} is not a power with a plain exponent")
-
-
-# ---- 6. The gradient as a sum over paths
-
-
-@dataclass(frozen=True)
-class PathSum:
-    """d output / d leaf as a sum over paths; `str()` gives text, and notebooks show the formula."""
-
-    output: str
-    leaf: str
-    count: int  # of all paths from the leaf to the output
-    total: Number  # the derivative
-    paths: Sequence[Sequence[str]]  # for each, the nodes from leaf to output; empty if too many
-    factors: Sequence[Sequence[Number]]  # for each path, the local derivatives along it
-
-    def __str__(self) -> str:
-        paths = f"{self.count:,} path{'s' * (self.count != 1)}"
-        lines = [f"d {self.output} / d {self.leaf} = {_number(self.total)}, the sum over {paths}"]
-        for path, factors in zip(self.paths, self.factors, strict=True):
-            chain = " * ".join(map(_number, factors)) or "1"
-            lines.append(f"  {' -> '.join(path)}:  {chain} = {_number(math.prod(factors))}")
-        return "\n".join(lines)
-
-    def _repr_latex_(self) -> str:
-        symbols, numbers = [], []  # as in the chain rule, the factor next to the output comes first
-        for path, factors in zip(self.paths, self.factors, strict=True):
-            symbols.append(" ".join(_partial(b, a) for a, b in [*pairwise(path)][::-1]) or "1")
-            numbers.append(r" \cdot ".join(f"({_number(d)})" for d in factors[::-1]) or "1")
-        sums = (" + ".join(terms) for terms in (symbols, numbers) if terms)
-        return f"${' = '.join([_partial(self.output, self.leaf), *sums, _number(self.total)])}$"
-
-
-def sum_over_paths(
-    output: Value, leaf: Value, names: Mapping[str, object] | None = None, limit: int = 16
-) -> PathSum:
-    """The derivative of output with respect to leaf, as a sum over all paths between them.
-
-        d output / d leaf  =  sum over paths of   product over edges of the local derivative
-
-    The number of paths can double with every node; more than `limit` are only counted. `names` maps
-    names to Values, as `locals()` does. Other nodes are called v0, v1, ... in topological order.
-
-    >>> a = Value(3.0, label="a")
-    >>> b = -a; b.label = "b"
-    >>> c = b * a; c.label = "c"
-    >>> print(sum_over_paths(c, a))
-    d c / d a = -6, the sum over 2 paths
-      a -> b -> c:  -1 * 3 = -3
-      a -> c:  -3 = -3
-    """
-    tape = _Tape(output)
-    given = reversed([*(names or {}).items()])  # IPython calls the last results _, __, ...
-    named = {v: k for k, v in given if isinstance(v, Value) and k[0] != "_"}
-    numbered = {leaf: "leaf"} | {v: f"v{i}" for i, (v, _) in enumerate(tape.nodes)}
-    name = {v: v.label or named.get(v, number) for v, number in numbered.items()}
-    counts: dict[Value, int] = {}  # the number of paths from the leaf to each node
-    for v, _ in tape.nodes:
-        counts[v] = 1 if v is leaf else sum(counts[u] for u in v._prev)
-    found: dict[Value, list[Any]] = {}  # each of these paths, with the local derivatives along it
-    for v, local in tape.nodes if counts[output] <= limit else ():
-        found[v] = [((name[leaf],), ())] * (v is leaf) or [
-            ((*path, name[v]), (*factors, d))
-            for u, d in zip(v._prev, local, strict=True)
-            for path, factors in found[u]
-        ]
-    paths, factors = (tuple(pair[i] for pair in found.get(output, ())) for i in (0, 1))
-    total = tape.adjoints({output: 1})[leaf]
-    return PathSum(name[output], name[leaf], counts[output], total, paths, factors)
-
-
-def _partial(*names: str) -> str:
-    above, below = (re.sub(r"([_{}#$%&])", r"\\\1", name) for name in names)
-    return rf"\frac{{\partial \mathrm{{{above}}}}}{{\partial \mathrm{{{below}}}}}"
-
-
-def _number(x: Number) -> str:
-    return f"{float(x):.6g}" if isinstance(x, (int, float)) else str(x)
