@@ -152,7 +152,7 @@ class History:
 
     def _curves(self, frames: Sequence[Frame]) -> dict[str, Any]:
         # The losses and accuracies of frames, as arguments of `draw_curves`.
-        curves: dict[str, Any] = {"epochs": [frame.step for frame in frames], "unit": self.unit}
+        curves: dict[str, Any] = {"steps": [frame.step for frame in frames], "unit": self.unit}
         for name in ("training", "validation"):
             numbers = [getattr(frame, name) for frame in frames]
             rows = {kind: [each[kind] for each in numbers] for kind in ("loss", "accuracy")}
@@ -202,7 +202,7 @@ class History:
                 if kind == "boundary":
                     draw_boundary(ax, self.scene, frames[i].scores)
                 else:
-                    draw_curves(ax, kind, **curves, until=frames[i].step)
+                    draw_curves(ax, kind, curves, until=frames[i].step)
                     ax.set_xlabel(f"{unit_of(self.unit)} {frames[i].step}")
 
         return filmed(figure, draw, len(frames))
@@ -213,7 +213,6 @@ class History:
         scene, plane = self.scene, self.scene.plane
         packed, units = zip(*(_as_bytes(frame.scores) for frame in frames), strict=True)
         data: dict[str, Any] = {
-            "steps": curves.pop("epochs"),
             **curves | {"unit": unit_of(self.unit)},
             "names": scene.names,
             "points": scene.everywhere.tolist(),
@@ -257,11 +256,10 @@ def _as_bytes(scores: Array) -> tuple[Array, float]:
 
 def _scaled(rows: list[Array]) -> tuple[str, list[float]]:
     # Each frame has its own scale, because gradients shrink by orders of magnitude.
-    rows = [np.nan_to_num(row) for row in rows]
-    scales = [float(f"{max(abs(row)) or 1.0:.5g}") for row in rows]
-    shares = [row / scale for row, scale in zip(rows, scales, strict=True)]
-    return _base64([32000 * share for share in shares], "<i2"), scales
+    finite = np.nan_to_num(rows)
+    scales = [float(f"{largest or 1.0:.5g}") for largest in abs(finite).max(axis=1)]
+    return _base64(32000 * (finite.T / scales).T, "<i2"), scales
 
 
 def _base64(rows: Any, kind: Any) -> str:
-    return base64.b64encode(np.rint(np.stack(rows)).astype(kind).tobytes()).decode()
+    return base64.b64encode(np.rint(rows).astype(kind).tobytes()).decode()
