@@ -40,8 +40,7 @@ def decision_boundary(
     """Axes with the points, the lines where the predicted class changes, and confidence shading.
 
     With two classes the line is where the score is 0, and the shading shows how far sigmoid(score)
-    is from 1/2. With more classes it shows by how much the largest of softmax(scores) exceeds the
-    second largest.
+    is from 1/2; with more classes, by how much the largest of softmax(scores) exceeds the second.
 
     Args:
         predict: a function that scores points: above 0 for the second class, like a logit, or a

@@ -110,18 +110,15 @@ class History:
         Raises:
             ValueError: a score of the model is NaN.
         """
-        frame = self._frame(loss, validation_loss, self._numbers("grad"))
+        frame = self._frame([loss, validation_loss], self._numbers("grad"))
         if sum(kept.step % self._every == 0 for kept in self._kept) >= MOST_FRAMES:
             self._every *= 2
         # In a single assignment, because Ctrl-C may come at any time.
         self._kept = [*(kept for kept in self._kept if kept.step % self._every == 0), frame]
 
-    def _frame(
-        self, loss: Any = None, validation_loss: Any = None, gradients: Array | None = None
-    ) -> Frame:
+    def _frame(self, losses: Any = (None, None), gradients: Array | None = None) -> Frame:
         scene, maps = self.scene, None
-        given = floats([loss, validation_loss], 2)[:, 0].tolist()
-        losses = [x if math.isfinite(x) else None for x in given]
+        known = [x if math.isfinite(x) else None for x in floats(losses, 2)[:, 0].tolist()]
         places = [scene.plane.grid, scene.points, scene.tested]
         found = scores(self.model, np.concatenate(places), scene.outputs)
         on_grid, *at = np.split(found, np.cumsum(list(map(len, places)))[:-1])
@@ -129,7 +126,7 @@ class History:
             maps = scores(self._outputs, self._map_plane.grid, sum(map(len, self._layers)))
         training, validation = (
             {"loss": x, "accuracy": accuracy(z, k) if len(k) else None}
-            for x, z, k in zip(losses, at, (scene.labels, scene.truth), strict=True)
+            for x, z, k in zip(known, at, (scene.labels, scene.truth), strict=True)
         )
         step, weights = self._kept[-1].step + 1 if self._kept else 0, self._numbers("data")
         return Frame(step, training, validation, on_grid, maps, weights, gradients)
@@ -190,9 +187,8 @@ class History:
         width, height = figure_size(self.scene.plane)
         height = 7.2 * height / (width + 3.2) + 0.3 * bool(self.title)
         figure = NotebookFigure(7.2, height, dark)
-        panels = figure.subplot_mosaic(
-            [["boundary", "loss"], ["boundary", "accuracy"]], width_ratios=[width, 2.7]
-        )
+        rows: Any = [["boundary", "loss"], ["boundary", "accuracy"]]
+        panels = figure.subplot_mosaic(rows, width_ratios=[width, 2.7])
         ink = theme_of(panels["boundary"])["ink"]
         figure.suptitle(self.title.replace("$", r"\$"), color=ink, fontsize="large")
 

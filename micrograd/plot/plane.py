@@ -63,8 +63,7 @@ class Scene:
 
     `points`, shape (n, 2), `labels` and `names` are as in `examples`; `tested` and `truth` are
     points and labels for validation, or none; `line` is the true boundary, shape (m, 2), or none. A
-    model returns `outputs` scores for each point. `plane` is the rectangle around all points,
-    `everywhere`.
+    model returns `outputs` scores for a point. `plane` is the one around all points, `everywhere`.
     """
 
     def __init__(
