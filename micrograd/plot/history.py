@@ -243,8 +243,7 @@ animate = History
 def _as_bytes(scores: Array) -> tuple[Array, float]:
     # Scores z as bytes b with their unit u: fine near the boundary at 0, coarser away from it.
     #     b = 127 z / (|z| + u)        z = u b / (127 - |b|)
-    # With several classes, the largest score at each point is first subtracted from all of them,
-    # which does not change the softmax.
+    # Of several scores, the largest is first subtracted from all: their softmax stays the same.
     z = scores - scores.max(axis=1, keepdims=True) if scores.shape[1] > 1 else scores
     unit = float(f"{min(abs(z).max() / 10, 4.0) or 1.0:.4g}")
     return np.clip(np.rint(127 * z / (abs(z) + unit)), -126, 126), unit

@@ -123,9 +123,8 @@ def landscape(
     """Contour lines of the loss over two parameters, with the paths of optimizers on it.
 
     Where lines are close, the loss is steep. A path begins at a ring and ends at its marker; above
-    are the last losses. What a diverging path visits, at more than twice the first loss, may be
-    outside; the legend says so if it ends there. `.save("landscape.gif")` writes a film,
-    `.save("landscape.png")` the whole paths.
+    are the last losses. Where a path exceeds twice the first loss, it may be outside; the legend
+    says so if it ends there. `.save("landscape.gif")` writes a film, a .png has the whole paths.
 
     Over a model, the two directions are its gradient and a random direction; each is scaled so that
     its part in each layer is as long as the parameters there. A path is then seen from above: it
