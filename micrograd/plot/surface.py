@@ -48,7 +48,7 @@ def slope(
         loss(x + move)  is about  loss(x) + gradient * move
 
     With a `move`, the title has both changes of the result and the gap between them, which is drawn
-    as a line between curve and tangent. The graph is computed again for each point of the curve,
+    as a line between curve and tangent. The graph is computed again for the points of the curve,
     in the end for the present data of x; gradients stay as they are.
 
     Args:

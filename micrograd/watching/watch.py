@@ -242,10 +242,7 @@ class Run:
         return look
 
     def turn(self) -> None:
-        """The loop went round; without a movement, gradients may be collected over several turns.
-
-        Without a backward pass, or if gradients were thrown away, the step is over as well.
-        """
+        """The loop went round: a step is over, unless it collects gradients over several turns."""
         self._failed = ""
         if self._again and not self._step:  # compiled steps
             return
