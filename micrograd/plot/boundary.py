@@ -40,16 +40,14 @@ def decision_boundary(
     """Axes with the points, the lines where the predicted class changes, and confidence shading.
 
     With two classes the line is where the score is 0, and the shading shows how far sigmoid(score)
-    is from 1/2. With more classes it shows by how much the largest of softmax(scores) exceeds the
-    second largest.
+    is from 1/2; with more classes, by how much the largest of softmax(scores) exceeds the second.
 
     Args:
         predict: a function that scores points: above 0 for the second class, like a logit, or a
-            score for each class if there are more than two. It is called with an array of shape
-            (n, 2) and returns n numbers (or shape (n, k) for k classes), like NumPy functions and
-            scikit-learn's `decision_function`. If that fails, it is called with one point
-            `[x1, x2]` at a time and returns a number or Value (or k of them), like a micrograd
-            model. For a probability p, return p - 0.5.
+            score for each class if there are more than two. It takes an array of shape (n, 2) and
+            returns n numbers (or shape (n, k) for k classes), like NumPy functions and
+            scikit-learn's `decision_function`; or, if that fails, one point `[x1, x2]`, and returns
+            a number or Value (or k), like a micrograd model. For a probability p, return p - 0.5.
         X: n points, shape (n, 2).
         y: n labels: 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes, at most 8.
         names: names of the classes, for the legend; by default the labels, such as -1 and 1.

@@ -23,37 +23,26 @@ from micrograd.watching.watch import Run
 
 BINS = 30
 USUAL = -3  # log10 of the ratio of a step to its parameters: a thousandth
-Curves = Mapping[str, Sequence[Numbers | None]]
 
 
-def draw_curves(
-    ax: Axes,
-    kind: str,
-    training: Curves,
-    validation: Curves,
-    epochs: Sequence[float] | None = None,
-    unit: str = "step",
-    until: float = math.inf,
-) -> None:
+def draw_curves(ax: Axes, kind: str, curves: Mapping[str, Any], until: float = math.inf) -> None:
     """Draws the curves of training and validation, with their last numbers above.
 
-    `kind` is "loss" or "accuracy", and the key of the numbers in `training` and `validation`; None
-    or NaN was not measured. The curves end at the epoch `until`, but the axes have space for the
-    later ones.
+    `kind` is "loss" or "accuracy", and the key of the numbers in `curves["training"]` and, if there
+    are any, `curves["validation"]`; None or NaN was not measured. `steps`, counted in the `unit`,
+    are those of all numbers. Curves end at the step `until`, but axes have space for later ones.
     """
-    lines, above = [], []
+    lines, above, at = [], [], np.asarray(curves["steps"])
     # where two curves agree, the thin one lies on the wide one
-    styles = ("training", training, "ink", 1.4), ("validation", validation, "frame", 3.2)
-    for name, given, colour, width in styles:
-        if kind in given:
-            at = np.asarray(range(1, len(given[kind]) + 1) if epochs is None else epochs)
-            numbers = floats(list(given[kind]), len(at))[:, 0]
+    for name, colour, width in ("training", "ink", 1.4), ("validation", "frame", 3.2):
+        if kind in curves.get(name, ()):
+            numbers = floats(list(curves[name][kind]), len(at))[:, 0]
             finite = np.isfinite(numbers)
             look: Any = {"color": theme_of(ax)[colour], "linewidth": width, "zorder": 6 - width}
             look |= {"marker": "o", "markersize": 2 + width, "markevery": slice(-1, None)}
             label = said("plot", name)
             lines += ax.plot(at[finite], numbers[finite], label=label, **look)
-    ax.set(xlabel=unit_of(unit), ylabel=said("plot", kind))
+    ax.set(xlabel=unit_of(curves["unit"]), ylabel=said("plot", kind))
     if kind == "accuracy":
         ax.yaxis.set_major_formatter(PercentFormatter(xmax=1))
         ax.set_ylim(0, 1.02)
@@ -92,7 +81,8 @@ def loss_curve(
     'training 0.4'
     """
     ax = ax or NotebookFigure(4.0, 3.0, dark).add_subplot()
-    draw_curves(ax, "loss", {"loss": losses}, {})
+    steps = range(1, len(losses) + 1)
+    draw_curves(ax, "loss", {"training": {"loss": losses}, "steps": steps, "unit": "step"})
     return ax
 
 

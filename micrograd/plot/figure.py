@@ -153,8 +153,7 @@ def save(figure: Figure, path: FilePath) -> None:
     kind = check_path(path, (*ENDINGS, "gif", "") if film else ENDINGS)
     if film and kind in ("gif", ""):
         return write_film(path, film())
-    content, about = io.BytesIO(), {"Description": getattr(figure, "alt", "")}
-    about = about if about["Description"] else {}
+    content, about = io.BytesIO(), {"Description": getattr(figure, "alt", "") or None}
     # Without dates and random ids, the same figure gives the same file.
     known = {"svg": about | {"Date": None}, "png": about, "pdf": {"CreationDate": None}}
     with matplotlib.rc_context({"svg.hashsalt": "micrograd"}):

@@ -110,18 +110,15 @@ class History:
         Raises:
             ValueError: a score of the model is NaN.
         """
-        frame = self._frame(loss, validation_loss, self._numbers("grad"))
+        frame = self._frame([loss, validation_loss], self._numbers("grad"))
         if sum(kept.step % self._every == 0 for kept in self._kept) >= MOST_FRAMES:
             self._every *= 2
         # In a single assignment, because Ctrl-C may come at any time.
         self._kept = [*(kept for kept in self._kept if kept.step % self._every == 0), frame]
 
-    def _frame(
-        self, loss: Any = None, validation_loss: Any = None, gradients: Array | None = None
-    ) -> Frame:
+    def _frame(self, losses: Any = (None, None), gradients: Array | None = None) -> Frame:
         scene, maps = self.scene, None
-        given = floats([loss, validation_loss], 2)[:, 0].tolist()
-        losses = [x if math.isfinite(x) else None for x in given]
+        known = [x if math.isfinite(x) else None for x in floats(losses, 2)[:, 0].tolist()]
         places = [scene.plane.grid, scene.points, scene.tested]
         found = scores(self.model, np.concatenate(places), scene.outputs)
         on_grid, *at = np.split(found, np.cumsum(list(map(len, places)))[:-1])
@@ -129,7 +126,7 @@ class History:
             maps = scores(self._outputs, self._map_plane.grid, sum(map(len, self._layers)))
         training, validation = (
             {"loss": x, "accuracy": accuracy(z, k) if len(k) else None}
-            for x, z, k in zip(losses, at, (scene.labels, scene.truth), strict=True)
+            for x, z, k in zip(known, at, (scene.labels, scene.truth), strict=True)
         )
         step, weights = self._kept[-1].step + 1 if self._kept else 0, self._numbers("data")
         return Frame(step, training, validation, on_grid, maps, weights, gradients)
@@ -152,7 +149,7 @@ class History:
 
     def _curves(self, frames: Sequence[Frame]) -> dict[str, Any]:
         # The losses and accuracies of frames, as arguments of `draw_curves`.
-        curves: dict[str, Any] = {"epochs": [frame.step for frame in frames], "unit": self.unit}
+        curves: dict[str, Any] = {"steps": [frame.step for frame in frames], "unit": self.unit}
         for name in ("training", "validation"):
             numbers = [getattr(frame, name) for frame in frames]
             rows = {kind: [each[kind] for each in numbers] for kind in ("loss", "accuracy")}
@@ -190,9 +187,8 @@ class History:
         width, height = figure_size(self.scene.plane)
         height = 7.2 * height / (width + 3.2) + 0.3 * bool(self.title)
         figure = NotebookFigure(7.2, height, dark)
-        panels = figure.subplot_mosaic(
-            [["boundary", "loss"], ["boundary", "accuracy"]], width_ratios=[width, 2.7]
-        )
+        rows: Any = [["boundary", "loss"], ["boundary", "accuracy"]]
+        panels = figure.subplot_mosaic(rows, width_ratios=[width, 2.7])
         ink = theme_of(panels["boundary"])["ink"]
         figure.suptitle(self.title.replace("$", r"\$"), color=ink, fontsize="large")
 
@@ -202,7 +198,7 @@ class History:
                 if kind == "boundary":
                     draw_boundary(ax, self.scene, frames[i].scores)
                 else:
-                    draw_curves(ax, kind, **curves, until=frames[i].step)
+                    draw_curves(ax, kind, curves, until=frames[i].step)
                     ax.set_xlabel(f"{unit_of(self.unit)} {frames[i].step}")
 
         return filmed(figure, draw, len(frames))
@@ -213,7 +209,6 @@ class History:
         scene, plane = self.scene, self.scene.plane
         packed, units = zip(*(_as_bytes(frame.scores) for frame in frames), strict=True)
         data: dict[str, Any] = {
-            "steps": curves.pop("epochs"),
             **curves | {"unit": unit_of(self.unit)},
             "names": scene.names,
             "points": scene.everywhere.tolist(),
@@ -248,8 +243,7 @@ animate = History
 def _as_bytes(scores: Array) -> tuple[Array, float]:
     # Scores z as bytes b with their unit u: fine near the boundary at 0, coarser away from it.
     #     b = 127 z / (|z| + u)        z = u b / (127 - |b|)
-    # With several classes, the largest score at each point is first subtracted from all of them,
-    # which does not change the softmax.
+    # Of several scores, the largest is first subtracted from all: their softmax stays the same.
     z = scores - scores.max(axis=1, keepdims=True) if scores.shape[1] > 1 else scores
     unit = float(f"{min(abs(z).max() / 10, 4.0) or 1.0:.4g}")
     return np.clip(np.rint(127 * z / (abs(z) + unit)), -126, 126), unit
@@ -257,11 +251,10 @@ def _as_bytes(scores: Array) -> tuple[Array, float]:
 
 def _scaled(rows: list[Array]) -> tuple[str, list[float]]:
     # Each frame has its own scale, because gradients shrink by orders of magnitude.
-    rows = [np.nan_to_num(row) for row in rows]
-    scales = [float(f"{max(abs(row)) or 1.0:.5g}") for row in rows]
-    shares = [row / scale for row, scale in zip(rows, scales, strict=True)]
-    return _base64([32000 * share for share in shares], "<i2"), scales
+    finite = np.nan_to_num(rows)
+    scales = [float(f"{largest or 1.0:.5g}") for largest in abs(finite).max(axis=1)]
+    return _base64(32000 * (finite.T / scales).T, "<i2"), scales
 
 
 def _base64(rows: Any, kind: Any) -> str:
-    return base64.b64encode(np.rint(np.stack(rows)).astype(kind).tobytes()).decode()
+    return base64.b64encode(np.rint(rows).astype(kind).tobytes()).decode()

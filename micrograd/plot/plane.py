@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Sequence
-from functools import partial
+from functools import partial, partialmethod
 from typing import Any
 
 import numpy as np
@@ -63,8 +63,7 @@ class Scene:
 
     `points`, shape (n, 2), `labels` and `names` are as in `examples`; `tested` and `truth` are
     points and labels for validation, or none; `line` is the true boundary, shape (m, 2), or none. A
-    model returns `outputs` scores for each point. `plane` is the rectangle around all points,
-    `everywhere`.
+    model returns `outputs` scores for a point. `plane` is the one around all points, `everywhere`.
     """
 
     def __init__(
@@ -92,10 +91,8 @@ class Coordinates(np.ndarray[Any, np.dtype[Any]]):
     A model that branches on it raises an error.
     """
 
-    def __getattr__(self, name: str) -> Any:
-        if name not in ("exp", "log", "sqrt", "sin", "cos", "tanh"):
-            raise AttributeError(name)
-        return partial(getattr(np, name), self)
+    exp, log, sqrt = map(partialmethod, (np.exp, np.log, np.sqrt))
+    sin, cos, tanh = map(partialmethod, (np.sin, np.cos, np.tanh))
 
     def sigmoid(self) -> Any:
         """1 / (1 + exp(-x))."""

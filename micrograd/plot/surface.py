@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -12,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
 
 from micrograd.core.node import innermost
-from micrograd.core.pause import restored
+from micrograd.core.pause import restored, resumed
 from micrograd.derivatives import recompute, vjp
 from micrograd.draw.formulas import number
 from micrograd.draw.graph import graph
@@ -24,6 +25,7 @@ from micrograd.plot.plane import Array, Coordinates, Plane
 from micrograd.program.foreign import number_of
 from micrograd.program.variables import variables
 from micrograd.texts import said, spoken
+from micrograd.watching.step import layer_of
 
 SAMPLES, RESOLUTION, LINES = 81, 60, 12  # points of a curve and of a side; contour lines
 BAD = ArithmeticError, ValueError  # where a loss or its gradient is not defined
@@ -46,7 +48,7 @@ def slope(
         loss(x + move)  is about  loss(x) + gradient * move
 
     With a `move`, the title has both changes of the result and the gap between them, which is drawn
-    as a line between curve and tangent. The graph is computed again for each point of the curve,
+    as a line between curve and tangent. The graph is computed again for the points of the curve,
     in the end for the present data of x; gradients stay as they are.
 
     Args:
@@ -77,18 +79,14 @@ def slope(
     at = x.item()
     reach = max(0.4, 0.2 * abs(at), 1.5 * abs(move)) if reach is None else reach
     places = np.linspace(at - reach, at + reach, SAMPLES)
-    heights = np.full(SAMPLES + 1, np.nan)
-    with restored([x]):
-        for k, place in enumerate([*places, at + move]):
-            with suppress(ArithmeticError, ValueError):
-                x.data = float(place)
-                heights[k] = recompute(loss).item()
-    height = recompute(loss).item()
+    computed = resumed()(lambda: recompute(loss))  # which no_grad() does not allow
+    *heights, end = _losses(computed, [x], np.append(places, at + move)[:, None])
+    height = recompute(loss).item()  # with the present data of x
     gradient = float(vjp(loss)[x])
     ax = ax or NotebookFigure(4.0, 3.0, dark).add_subplot()
     theme = theme_of(ax)
     line: Any = {"linewidth": 1.8, "zorder": 2}
-    ax.plot(places, heights[:-1], color=theme["ink"], label="curve", **line)
+    ax.plot(places, heights, color=theme["ink"], label="curve", **line)
     ax.margins(0.02, 0.1)
     ax.set(xlim=ax.get_xlim(), ylim=ax.get_ylim())  # a steep tangent leaves the picture
     ends = np.array([at - reach, at + reach])
@@ -96,7 +94,7 @@ def slope(
     ax.scatter([at], [height], 40, theme["ink"], zorder=4)
     told = {"slope": number(gradient)}
     if move:
-        predicted, actual = gradient * move, heights[-1] - height
+        predicted, actual = gradient * move, end - height
         both = [height + predicted, height + actual]
         ax.plot([at + move] * 2, both, color=theme["wrong"], linewidth=2.4, label="gap", zorder=3)
         edges = [theme["gradient"], theme["ink"]]
@@ -125,9 +123,8 @@ def landscape(
     """Contour lines of the loss over two parameters, with the paths of optimizers on it.
 
     Where lines are close, the loss is steep. A path begins at a ring and ends at its marker; above
-    are the last losses. What a diverging path visits, at more than twice the first loss, may be
-    outside; the legend says so if it ends there. `.save("landscape.gif")` writes a film,
-    `.save("landscape.png")` the whole paths.
+    are the last losses. Where a path exceeds twice the first loss, it may be outside; the legend
+    says so if it ends there. `.save("landscape.gif")` writes a film, a .png has the whole paths.
 
     Over a model, the two directions are its gradient and a random direction; each is scaled so that
     its part in each layer is as long as the parameters there. A path is then seen from above: it
@@ -228,10 +225,9 @@ def _directions(model: Any, loss: Any, parameters: Sequence[Any], seed: int) -> 
     gradient = [innermost(p.grad) for p in parameters]
     directions = np.array([gradient, np.random.default_rng(seed).normal(size=len(parameters))])
     paths = Names({"model": model}).path_of
-    layers: dict[str, list[int]] = {}
+    layers: dict[str, list[int]] = defaultdict(list)
     for i, p in enumerate(parameters):
-        name = paths.get(p, "").partition(".")[2]
-        layers.setdefault(name.partition("." if "." in name else "[")[0], []).append(i)
+        layers[layer_of(paths.get(p, "").partition(".")[2])].append(i)
     numbers = _numbers(parameters)
     for inside in layers.values():
         lengths = np.linalg.norm(directions[:, inside], axis=1, keepdims=True)
@@ -288,6 +284,7 @@ def _losses(loss: Any, parameters: Sequence[Any], rows: Array) -> Array:
                 for p, column in zip(parameters, rows.T, strict=True):
                     p.data = column.view(Coordinates)
                 found = np.broadcast_to(innermost(loss()), len(rows)).astype(float)
+                found[np.isinf(found)] = np.nan  # log(0) is an error for one number
                 if np.allclose(found[:3], known, equal_nan=True):
                     return found
         return np.array([*known, *map(at, rows[3:])])
@@ -309,8 +306,5 @@ def _draw_heights(ax: Axes, plane: Plane, heights: Array) -> None:
     norm = BoundaryNorm(levels, shades.N)
     ax.contourf(*axes, heights, levels, cmap=shades, norm=norm)
     lines = ax.contour(*axes, heights, levels[1:-1], colors=theme["frame"], linewidths=0.7)
-    ax.clabel(lines, fmt=_short, fontsize="small", colors=theme["faint"])
-
-
-def _short(x: float) -> str:
-    return f"{float(f'{x:.2g}'):g}"  # 120 instead of 1.2e+02
+    quiet: Any = {"fontsize": "small", "colors": theme["faint"]}
+    ax.clabel(lines, fmt=lambda x: f"{float(f'{x:.2g}'):g}", **quiet)  # 120 instead of 1.2e+02

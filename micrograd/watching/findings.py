@@ -462,16 +462,14 @@ def equal_weights(h: History) -> Gaps:
 
 def dead(h: History) -> Gaps:
     """ReLUs whose output is 0 for all examples."""
-    looks = [look.units for look in h.looks]
-    relus = {key: any(xs) for key, xs in h.look.units.items() if key[0] == "ReLU"}
     layers: dict[str, list[bool]] = defaultdict(list)
-    for key in relus if not all(relus.values()) else ():
-        outputs = [units[key] for units in looks if key in units]
-        if sum(map(len, outputs)) >= SEEN:
-            layers[h.layer[key[1]]].append(not any(map(any, outputs)))
+    for op, unit in h.look.units:
+        outputs = [look.units.get((op, unit), ()) for look in h.looks]
+        if op == "ReLU" and sum(map(len, outputs)) >= SEEN:
+            layers[h.layer[unit]].append(not any(map(any, outputs)))
     for layer, are_dead in layers.items():
         n, m = sum(are_dead), len(are_dead)
-        if (n == m and len(looks) >= 3) or (n >= DEAD * m and stalled(h)):
+        if (n == m and len(h.looks) >= 3) or (n >= DEAD * m and stalled(h)):
             return {"layer": layer, "n": n, "all": m}
     return None
 

@@ -228,7 +228,7 @@ class Step:
 class History:
     """What is known of a run: the last steps that were looked at, and a few numbers of others."""
 
-    names: list[str]  # paths of the parameters
+    names: Sequence[str]  # paths of the parameters
     steps: deque[Step] = field(default_factory=partial(deque, maxlen=4))
     looks: deque[Look] = field(default_factory=partial(deque, maxlen=16))
     first: Step = field(init=False)
@@ -244,7 +244,7 @@ class History:
     rates: list[float] = field(default_factory=list)  # of optimizers that have some parameters
     others: int = 0  # optimizers that have none
     decay: float = 0.0  # the largest weight decay of these optimizers
-    hidden: list[tuple[str, Any]] = field(default_factory=list)  # in the model, not in parameters()
+    hidden: Sequence[tuple[str, Any]] = ()  # in the model, not in parameters()
     numbered: str = field(default_factory=lambda: texts_of("watch")["run.layer"])
     mixed: int = 0  # examples, if X was shuffled without y since the beginning, or y without X
     examples: int = 0  # in X, or in a variable that has the example of the loss

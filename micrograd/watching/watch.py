@@ -30,6 +30,7 @@ from itertools import permutations
 from numbers import Real
 from operator import length_hint
 from time import perf_counter
+from traceback import walk_stack
 from typing import Any
 
 from tqdm import tqdm
@@ -37,8 +38,9 @@ from tqdm import tqdm
 from micrograd.core.errors import described
 from micrograd.core.files import FilePath
 from micrograd.core.node import Own
-from micrograd.core.pause import no_grad, restored, watchers
+from micrograd.core.pause import no_grad, watchers
 from micrograd.core.shapes import flat, plain
+from micrograd.derivatives import contributions
 from micrograd.engine import Value, topological_order
 from micrograd.nn import accuracy
 from micrograd.optim import Optimizer, Parameters
@@ -51,7 +53,6 @@ from micrograd.watching.step import History, Look, Step
 
 SHARE = 0.01  # of the time of a loop, for looking at graphs and for the accuracy
 FIRST, EVERY = 4, 20  # steps that are judged: three from the second one on, then some
-OFTEN = 0.1  # seconds between two looks at the bar
 SOME = 32  # examples with which a compiled function is run eagerly, for a look at its graph
 MOST = 1000  # examples of which the accuracy is shown
 OVER = re.compile(r"^\s*(\w+)\s*(=\s*\1\s*-|-=)[^#=]*\.grad")  # p = p - 0.1 * p.grad
@@ -116,37 +117,41 @@ class Run:
 
     def _own(self, model: Any) -> None:
         with speaking(self.language):
-            named, hidden = ([], []) if model is None else _parameters(model)
-            self.history = History([name for name, _ in named], hidden=hidden)
-        self._values = [p for _, p in named]
+            names, self._values, hidden = ((), (), ()) if model is None else _parameters(model)
+            self.history = History(names, hidden=hidden)
         # nodes of another engine may be compared by their numbers
         self._index = {p: i for i, p in enumerate(self._values) if isinstance(p, Value)}
         self._last = self._numbers()
 
     def __iter__(self) -> Iterator[Any]:
         """The items; while they last, backward passes are watched."""
-        self._begin, shown = perf_counter(), 0.0
+        self._begin = perf_counter()
         total = length_hint(self.items) or None
         with tqdm(total=total, unit="step", disable=not self.bar) as bar:
             with self.watching():
                 for item in self.items:
                     yield item
                     self.turn()
-                    if self.bar and perf_counter() > shown + OFTEN:
-                        shown = perf_counter()
-                        bar.set_postfix_str(self._state(), refresh=False)
-                    bar.update()
+                    if bar.update():  # it was drawn
+                        bar.set_postfix_str(self._state())
             bar.set_postfix_str(self._state())
 
     @contextmanager
     def watching(self) -> Iterator[Run]:
         """A block in which backward passes are watched; at its end, the run is over."""
         kind: Any = type(self._values[0]) if self._values else Value
-        backward = None if issubclass(kind, Value) else vars(kind).get("backward")
+        backward: Any = None if issubclass(kind, Value) else vars(kind).get("backward")
+
+        def told(node: Any, *arguments: Any, **options: Any) -> Any:
+            self.begin([node])
+            result = backward(node, *arguments, **options)
+            self.end([node])
+            return result
+
         watchers.append(self)
         try:
-            if backward:
-                kind.backward = _told_of(backward)
+            if backward:  # another engine's, which does not tell
+                kind.backward = told
             yield self
         finally:
             watchers.remove(self)
@@ -237,10 +242,7 @@ class Run:
         return look
 
     def turn(self) -> None:
-        """The loop went round; without a movement, gradients may be collected over several turns.
-
-        Without a backward pass, or if gradients were thrown away, the step is over as well.
-        """
+        """The loop went round: a step is over, unless it collects gradients over several turns."""
         self._failed = ""
         if self._again and not self._step:  # compiled steps
             return
@@ -380,11 +382,9 @@ class Run:
             some = [k for k, x in known.items() if _is_table(x)]
             for names in permutations(some, 2):
                 self._keep(names, [*history.seen])
-        frame: Any = sys._getframe()
-        while frame and frame.f_code.co_filename.startswith(OTHERS):
-            frame = frame.f_back
-        lines = linecache.getlines(frame.f_code.co_filename) if frame else []
-        over = next(filter(OVER.match, lines), "")
+        files = (frame.f_code.co_filename for frame, _ in walk_stack(sys._getframe()))
+        file = next((file for file in files if not file.startswith(OTHERS)), "")
+        over = next(filter(OVER.match, linecache.getlines(file)), "")
         history.line = over.partition("#")[0].strip()
 
     def _evaluate(self, X: Any, y: Sequence[Any]) -> None:
@@ -419,9 +419,8 @@ def look_after(
     function: Callable[..., Any], examples: Any, parameters: Sequence[Any], losses: list[float]
 ) -> str:
     """What an eager look at some examples says after a training that did not learn, or ''."""
-    named, _ = _parameters(parameters)
-    history = History([name for name, _ in named], losses=losses)
-    index = {p: i for i, (_, p) in enumerate(named)}
+    names, values, _ = _parameters(parameters)
+    history, index = History(names, losses=losses), {p: i for i, p in enumerate(values)}
     data, grads = [p.data for p in index], [p.grad for p in index]
     for start in range(3):
         with suppress(ArithmeticError, ValueError):
@@ -465,9 +464,9 @@ def _in_pairs(X: Any, y: Any, seen: Sequence[tuple[Any, Any]]) -> bool | None:
     return None
 
 
-def _parameters(model: Any) -> tuple[list[tuple[str, Any]], list[tuple[str, Any]]]:
-    # The parameters with their names: paths in the model, variables, or labels. And those in the
-    # model that parameters() leaves out.
+def _parameters(model: Any) -> tuple[Sequence[str], Sequence[Any], Sequence[tuple[str, Any]]]:
+    # Names (paths in the model, variables, or labels) and parameters; and pairs of them for those
+    # in the model that parameters() leaves out.
     given = model.parameters() if callable(getattr(model, "parameters", None)) else model
     given = {id(p): p for p in given}.values() if isinstance(given, list) else given  # each once
     parameters = Parameters(given, "watch").all
@@ -488,7 +487,7 @@ def _parameters(model: Any) -> tuple[list[tuple[str, Any]], list[tuple[str, Any]
             raise TypeError(f"watch expects parameters with one number each, {got}")
         label = paths.get(id(p)) or getattr(p, "label", "")
         names.append(label or said("watch", "run.parameter", n=i))
-    return [*zip(names, parameters, strict=True)], hidden
+    return names, parameters, hidden
 
 
 def _in_graph(order: Sequence[Any]) -> list[Any]:
@@ -501,28 +500,11 @@ def _in_graph(order: Sequence[Any]) -> list[Any]:
 
 def _ignores_upstream(node: Value) -> bool:
     # Whether a user's _backward gives the same contributions for every gradient of its result.
-    found = []
-    with restored([node, *node._prev]):
-        for node.grad in (1.0, 2.0):
-            for v in node._prev:
-                v.grad = 0.0
-            node._backward()
-            found.append([v.grad for v in node._prev])
-    return any(found[0]) and found[0] == found[1]
+    with suppress(Exception):  # it does not only add to gradients
+        first, second = (contributions(node, upstream) for upstream in (1.0, 2.0))
+        return any(first) and first == second
+    return False
 
 
 def _is_table(x: object) -> bool:
-    return isinstance(x, (list, tuple)) or isinstance(getattr(x, "shape", None), tuple)
-
-
-def _told_of(backward: Callable[..., Any]) -> Callable[..., Any]:
-    # backward() of another engine, of which the watchers are told, too.
-    def told(self: Any, *arguments: Any, **options: Any) -> Any:
-        for watcher in watchers:
-            watcher.begin([self])
-        result = backward(self, *arguments, **options)
-        for watcher in watchers:
-            watcher.end([self])
-        return result
-
-    return told
+    return isinstance(x, (list, tuple)) or bool(hasattr(x, "__len__") and getattr(x, "shape", ()))

@@ -4,7 +4,7 @@ import gc
 import weakref
 
 import pytest
-from loops import LECTURE, RESET, RIGHT, STEP, UPDATE, edited, run_of
+from loops import LECTURE, LOSS, RESET, RIGHT, STEP, SUM, UPDATE, edited, run_of
 from sampling import thinned
 
 from micrograd import MLP, Value, plot, watch
@@ -59,6 +59,12 @@ def test_an_overflow_in_the_first_step_names_the_inputs_far_from_1(capsys):
     with pytest.raises(OverflowError):
         trained([Value(0.5), Value(0.5)])
     assert "the inputs in column [1] go from 2e+03" in capsys.readouterr().out
+
+
+def test_a_numpy_number_is_not_taken_for_a_table(tmp_path):
+    one = (f"loss = {SUM}", f"x, t = xs[step % 4], ys[step % 4]\n    loss = {LOSS}")
+    run = run_of(edited([("before = 0", "rate = np.float64(0.05)"), one]), tmp_path / "loop.py")
+    assert len(run.history.losses) == 60
 
 
 class Number:
