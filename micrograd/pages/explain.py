@@ -143,9 +143,7 @@ def _graph_data(
         "kinds": "".join(KINDS[node.kind] for node in nodes),
         "labels": {i: text for i, text in labels.items() if text != f"v{i}"},
         "twins": twins,  # constants of one name, and the first of them, which is shown
-        "paths": {
-            i: node.label for i, node in enumerate(nodes) if node.label not in ("", labels[i])
-        },
+        "paths": {i: n.label for i, n in enumerate(nodes) if n.label not in ("", labels[i])},
         "boxes": boxes,
         "boxOf": box_of,
         "open": opened,

@@ -15,7 +15,7 @@ from typing import Any, ParamSpec
 
 from micrograd.core.files import ending_of, show, write_whole
 from micrograd.draw import tokens
-from micrograd.texts import language, said, speaking, spoken, spoken_now, texts_of
+from micrograd.texts import language, speaking, spoken, spoken_now, texts_of
 
 TEXT = r"\{\{(\w+\.[\w.]*[\w*])\}\}"  # a text, or all that begin so, in a script
 SHARED = r"\{\{(head|transport|scripts)\}\}"  # a file of HTML that pages share
@@ -179,10 +179,7 @@ def _joined_pages(pages: Sequence[Page], languages: Sequence[str]) -> Page:
                 parts += [same, ""]
             else:
                 parts[-1] += same[0]
-    labels = []
-    for each in languages:
-        with speaking(each):
-            labels.append(said("pages", "language.name"))
+    labels = [texts_of("pages", each)["language.name"] for each in languages]
     told = as_json({"languages": languages, "parts": parts, "labels": labels}, is_ascii=False)
     first, name = pages[0], "shared/languages"
     first.html = html_page(name, name, title=first._title, language=languages[0], data=told, css="")

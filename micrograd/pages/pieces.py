@@ -19,9 +19,9 @@ the formula of the forward pass, and for each operand its share: what is added t
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import micrograd.operations  # noqa: F401  # choices between traced numbers
@@ -47,7 +47,6 @@ def recorded_rules(root: Value) -> dict[str, Any]:
         operation, whose forward pass is not recorded) and its `shares`; `nodes` in topological
         order, each a list of the index of its rule and the indices of its operands, or [-1] for a
         leaf; and `leaves`, the data of each leaf and of each result of a user-defined operation.
-
     """
     if is_paused() or root.is_unrecorded:
         raise ValueError("no_grad() does not record a graph: record the rules outside no_grad()")
@@ -93,8 +92,27 @@ def piece(
         for p in parameters:
             p.data = recording.input(innermost(p.data))
         outputs = flat(function(*given))
-        nodes = _recorded_piece(recording, [*given, *parameters], outputs)
-    return nodes | {
+        for output in outputs:
+            if not (isinstance(output, Value) and isinstance(output.data, Traced)):
+                got = f"expected Values computed from the inputs, got {output!r:.40}"
+                raise TypeError(f"{got}: compute with the Values that it is given, without .data")
+        # The Value whose closure is the rule of each node. Detached numbers have none.
+        values = [*given, *parameters, *(v for v in topological_order(*outputs) if v._prev)]
+        value_at = {v.data.place: v for v in values if isinstance(v.data, Traced)}
+        rules: list[Rule] = []
+        nodes, leaves = [], {}
+        for i, step in enumerate(forward := tuple(recording.instructions)):
+            operands = list(step.operands)
+            if operands:
+                rule = _rule(recording, value_at, len(forward), i, operands)
+                if rule not in rules:
+                    rules.append(rule)
+                nodes.append([rules.index(rule), *operands])
+            else:
+                nodes.append([-1])
+                leaves[i] = as_number(innermost(step.number))
+    return {
+        **{"rules": rules, "nodes": nodes, "leaves": leaves},
         "inputs": list(range(inputs)),
         "parameters": list(range(inputs, inputs + len(parameters))),
         "outputs": [output.data.place for output in outputs],
@@ -104,45 +122,16 @@ def piece(
 def as_number(x: Number) -> float | str:
     """The number for JSON, which has no infinities and no NaN: these become strings."""
     number = float(x)
-    if math.isfinite(number):
-        return number
-    return "NaN" if math.isnan(number) else f"{'-' * (number < 0)}Infinity"
-
-
-def _recorded_piece(
-    recording: Recording, given: Sequence[Value], outputs: Sequence[Number]
-) -> dict[str, Any]:
-    for output in outputs:
-        if not (isinstance(output, Value) and isinstance(output.data, Traced)):
-            fix = "compute with the Values that it is given, without .data"
-            raise TypeError(f"expected Values computed from the inputs, got {output!r:.40}: {fix}")
-    # The Value whose closure is the rule of each node. Detached numbers have none.
-    values = [*given, *(v for v in topological_order(*outputs) if v._prev)]
-    value_at = {v.data.place: v for v in values if isinstance(v.data, Traced)}
-    rules: list[Rule] = []
-    nodes, leaves = [], {}
-    forward = tuple(recording.instructions)
-    for i, step in enumerate(forward):
-        operands = list(step.operands)
-        if not operands:
-            nodes.append([-1])
-            leaves[i] = as_number(innermost(step.number))
-            continue
-        rule = _rule(recording, value_at, len(forward), i, operands)
-        if rule not in rules:
-            rules.append(rule)
-        nodes.append([rules.index(rule), *operands])
-    return {"rules": rules, "nodes": nodes, "leaves": leaves}
+    return number if math.isfinite(number) else json.dumps(number)
 
 
 def _rule_of(op: str, *pattern: int) -> Rule:
     # The rule of the operation with this name. Operands with the same number are the same node.
     recording = Recording()
-    xs = {k: Value(recording.input(0.5)) for k in sorted(set(pattern))}
+    xs = [Value(recording.input(0.5)) for _ in pattern]
     value = again(op, [xs[k] for k in pattern])
-    value_at = {v.data.place: v for v in (*xs.values(), value)}
-    operands = [xs[k].data.place for k in pattern]
-    return _rule(recording, value_at, len(xs), value.data.place, operands)
+    value_at = {v.data.place: v for v in (*xs, value)}
+    return _rule(recording, value_at, len(xs), value.data.place, [*pattern])
 
 
 def _rule(
@@ -151,7 +140,18 @@ def _rule(
     # The rule of the instruction at a place, and of the Value that has its result. Of the places
     # before `nodes`, those that the rule needs besides its operands are added to the operands.
     named: dict[int, str] = {}
-    formula = partial(_formula, recording, named, nodes, operands)
+
+    def formula(place: int) -> Formula:
+        if place in named:
+            return named[place]
+        if place < nodes:
+            if place not in operands:
+                operands.append(place)
+            return f"x{operands.index(place)}"
+        step = recording.instructions[place]
+        given = [formula(operand) for operand in step.operands]
+        return [step.op, *given] if given else as_number(innermost(step.number))
+
     step = recording.instructions[at]
     op, forward = step.op, [step.op, *map(formula, step.operands)]
     given: dict[int, list[Formula]] = {}  # the contributions to each operand
@@ -172,20 +172,6 @@ def _rule(
         "forward": forward,
         "shares": [given[x].pop(0) if given.get(x) else 0 for x in operands],
     }
-
-
-def _formula(
-    recording: Recording, named: Mapping[int, str], nodes: int, operands: list[int], place: int
-) -> Formula:
-    if place in named:
-        return named[place]
-    if place < nodes:
-        if place not in operands:
-            operands.append(place)
-        return f"x{operands.index(place)}"
-    step = recording.instructions[place]
-    given = [_formula(recording, named, nodes, operands, o) for o in step.operands]
-    return [step.op, *given] if given else as_number(innermost(step.number))
 
 
 # ---- Optimizers: their update rules, recorded from their code, and their state

@@ -80,12 +80,11 @@ def _task(n: int, loss: Value, names: Mapping[str, object]) -> tuple[str, str]:
     head = f'<section class="{size}"><h2>{html.escape(said("pages", "worksheet.task", n=n))}</h2>'
     look: dict[str, Any] = {"names": names, "level": "op"}
     named = {box.number: box.short or number(box.data) for box in drawn.nodes}
+    results = [box for box in drawn.nodes if box.operands]
     lines = [
-        f"{named[box.number]} = {formula(box.op, [named[x] for x in box.operands])}"
-        for box in drawn.nodes
-        if box.operands and box.short
+        f"{box.short} = {formula(box.op, [named[x] for x in box.operands])}" for box in results
     ]
-    is_told = all(box.short for box in drawn.nodes if box.operands)
+    is_told = all(box.short for box in results)
     told = f'<p class="formulas">{html.escape("; ".join(lines))}</p>' if is_told else ""
     with restored(order := topological_order(loss)):
         for node in order:
