@@ -1,8 +1,7 @@
 """Vectors and matrices: NumPy arrays whose elements are Values.
 
 A Value behaves like a number, so NumPy computes with arrays of Values element by element, as with
-arrays of numbers. `values()` makes such an array; its class adds what people expect from tensors:
-`data`, `grad`, `backward()`, `relu()`.
+arrays of numbers. Those that `values()` makes have what people expect from tensors, such as `grad`.
 
     >>> W = values([[1.0, 2.0], [3.0, 4.0]])
     >>> ((W @ [1.0, -1.0]) ** 2).sum().backward()
@@ -348,9 +347,8 @@ def _number(x: Any) -> Any:
 def _entry(old: Any, given: Any, is_own: bool) -> Any:
     # What is at a place where `old` was: the same leaf with a new number, or else what is given.
     if (new := as_number(given)) is NotImplemented:
-        raise TypeError(
-            f"an array of Values expects Values or numbers, got {given!r:.40}: use float()"
-        )
+        expected = "an array of Values expects Values or numbers"
+        raise TypeError(f"{expected}, got {given!r:.40}: use float()")
     is_value, was_value = isinstance(new, Value), isinstance(old, Value)
     is_number = not is_value or new.is_unrecorded
     if is_own and is_number and was_value and old.is_leaf and not old.is_constant:

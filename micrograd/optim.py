@@ -278,8 +278,7 @@ class Parameters:
 
     The parameters of a compiled function share storage: their numbers are in one array. Such a
     parameter has a method `row_of`, which returns the `row`, an object whose `data` and `grad` are
-    the arrays of all of them, for rules that work on arrays (`at_once`). Its `lock` is held while
-    parameters move to another storage.
+    the arrays of all, for rules that work on arrays (`at_once`). Its `lock` is held as they move.
     """
 
     def __init__(self, given: Given, user: str, at_once: bool = False) -> None:

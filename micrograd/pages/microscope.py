@@ -45,8 +45,7 @@ def microscope(
 ) -> Page:
     """A page on which a language model can be read down to one multiplication, and trained.
 
-    The model itself does not change. A training step takes the next text, and lowers the mean
-    cross-entropy over its positions.
+    The model does not change. A step lowers the mean cross-entropy over the next text's positions.
 
     Args:
         model: a Module, whose parameters are trained. Its method `logits` takes the tokens before
@@ -189,13 +188,11 @@ def _calls(rows: list[list[Value]]) -> list[list[dict[str, Any]]]:
 def _boxes(every: list[list[dict[str, Any]]]) -> list[list[dict[str, Any]]]:
     # The boxes to show at each position, one in the other. A call that returns a single number is
     # left out, and one that only passes on what its single call returns is shown as one with it.
-    most: dict[tuple[str, ...], int] = defaultdict(int)
-    for box in chain(*every):
-        most[box["path"]] = max(most[box["path"]], len(box["slots"]))
+    wide = {box["path"] for box in chain(*every) if len(box["slots"]) > 1}
     shown: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
 
     def inside(path: tuple[str, ...], boxes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        found = [box for box in boxes if box["path"][:-2] == path and most[box["path"]] > 1]
+        found = [box for box in boxes if box["path"][:-2] == path and box["path"] in wide]
         for box in found:
             inner = box["inside"] = inside(box["path"], boxes)
             if len(inner) == 1 and inner[0]["slots"] == box["slots"]:

@@ -68,8 +68,8 @@ def html_page(
     where "{{word.*}}" is the JSON of all texts that begin with `word.`; in HTML, `x` in the text
     becomes a key of the keyboard. {{head}}, {{scripts}} and {{transport}} are files in shared/.
     `contents` fills the other placeholders. `script` is the name of the .js file with which the
-    page starts, if any. Files are first looked for in `folder`. `mark` stands before and after each
-    text, for a page in several languages.
+    page starts, if any. Files are first looked for in `folder`. In a page in several languages,
+    `mark` is around each text.
 
     >>> html_page("worksheet", title="A page", tasks="", solutions="")[:15]
     '<!doctype html>'
@@ -87,8 +87,7 @@ def html_page(
     parts = {"policy": POLICY, "language": language()} | contents
     if "{{css}}" in page and "css" not in parts:
         parts["css"] = f"{TOKENS}\n{_joined('shared/base.css')}{_joined(f'{name}.css', folder)}"
-    js = _joined(f"{script}.js", folder) if script else ""
-    parts["js"] = re.sub(TEXT, in_script, js)
+    parts["js"] = re.sub(TEXT, in_script, _joined(f"{script}.js", folder)) if script else ""
 
     def in_html(gap: re.Match[str]) -> str:
         if "." not in gap[1]:
@@ -158,12 +157,10 @@ def in_languages(make: Callable[P, Page]) -> Callable[P, Page]:
 
     @wraps(make)
     def made(*args: P.args, **named: P.kwargs) -> Page:
+        one: Callable[..., Page] = spoken(make)
         languages: Any = named.get("languages") or ()
-        pages = []
-        for each in languages:
-            named.update({"languages": (), "language": each})
-            pages.append(spoken(make)(*args, **named))
-        return _joined_pages(pages, languages) if pages else spoken(make)(*args, **named)
+        pages = [one(*args, **{**named, "languages": (), "language": each}) for each in languages]
+        return _joined_pages(pages, languages) if pages else one(*args, **named)
 
     return made
 
@@ -187,7 +184,7 @@ def _joined_pages(pages: Sequence[Page], languages: Sequence[str]) -> Page:
 
 
 class Page:
-    """An HTML page: a notebook displays it, `.show()` opens it, `.save(path)` writes it.
+    """An HTML page: a notebook displays it, `.show()` opens it, `.save(path)` writes its `.html`.
 
     Args:
         name: name of the script; also that of the .html and .css files, unless `layout` is given.
@@ -197,9 +194,6 @@ class Page:
         title: title of the page; by default the text NAME.title.
         film: makes the pictures of a film, on a dark background if called with True.
         contents: what fills the other placeholders of the .html file.
-
-    Attributes:
-        html: the page, a self-contained HTML document.
     """
 
     def __init__(
@@ -225,8 +219,7 @@ class Page:
         """Writes the page, completely or not at all, and returns its path; any browser opens it.
 
         A page of `explain` or of a recorded run can also be saved as a film, on a dark background
-        if `dark` is true: as a .gif, or with a path such as `frames/`, as a folder of numbered
-        PNGs for the slides of a talk.
+        if `dark` is true: as a .gif, or with a path such as `frames/`, as numbered PNGs for slides.
         """
         ending = ending_of(path, (*(["gif", ""] if self._film else []), "html", "htm"))
         if ending in ("html", "htm"):

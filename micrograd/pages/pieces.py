@@ -167,11 +167,8 @@ def _rule(
                 given.setdefault(place, []).append(told)
     for place, shares in given.items():
         operands += [place] * (len(shares) - operands.count(place))
-    return {
-        "op": op,
-        "forward": forward,
-        "shares": [given[x].pop(0) if given.get(x) else 0 for x in operands],
-    }
+    per_edge = [given[x].pop(0) if given.get(x) else 0 for x in operands]
+    return {"op": op, "forward": forward, "shares": per_edge}
 
 
 # ---- Optimizers: their update rules, recorded from their code, and their state
@@ -240,9 +237,8 @@ def state_of(optimizer: Optimizer, parameters: Sequence[Value]) -> dict[str, Any
         fix = f"pass {name}(model.parameters())"
         raise ValueError(f"optimizer expects the parameters of the model: {fix}")
     place = {p: i for i, p in enumerate(optimizer.parameters)}
-    memory = {
-        kept: optimizer._parameters.state(kept) for kept in recorded_update(optimizer)["memory"]
-    }
+    names = recorded_update(optimizer)["memory"]
+    memory = {kept: optimizer._parameters.state(kept) for kept in names}
     return {
         "name": "Momentum" if "v" in memory else name,
         "rate": optimizer.lr,
