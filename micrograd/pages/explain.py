@@ -74,8 +74,7 @@ def explain(
             without one is called by its formula, such as x₁w₁, if short, else its operation: sum₂.
         title: title of the page and of the browser window.
         level: what is unfolded at first: 'op', 'neuron', 'layer' or 'array'; by default as much as
-            fits into 25 cards. Or a depth, or the name of a part: of a function, if the program was
-            run by `micrograd.calls`, as in `draw_dot`.
+            fits into 25 cards. Or, as in `draw_dot`, a depth or a part: a function run by `calls`.
         rankdir: direction of the graph, 'LR' (to the right) or 'TB' (downwards).
         parameters: leaves that are parameters although no module in `names` owns them. If there
             are none, the leaves that several examples use are.

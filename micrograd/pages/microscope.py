@@ -155,16 +155,12 @@ def _calls(rows: list[list[Value]]) -> list[list[dict[str, Any]]]:
     for row in rows:
         nodes = {v for v in topological_order(*row) if v._prev} - seen
         seen |= nodes
+        around = {v: set(path_of(v)) for v in nodes}
+        sizes = Counter(chain(*around.values()))
+        used = [(operand, around[v]) for v in nodes for operand in nodes.intersection(v._prev)]
         returned: dict[Call, set[Value]] = defaultdict(set)
-        sizes: Counter[Call] = Counter()
-        results = set(row)
-        for v in nodes:
-            path = set(path_of(v))
-            sizes.update(path)
-            for operand in nodes.intersection(v._prev):
-                for call in set(path_of(operand)) - path:
-                    returned[call].add(operand)
-            for call in path if v in results else ():
+        for v, path in [*used, *((v, set()) for v in nodes.intersection(row))]:
+            for call in around[v] - path:  # v is used outside of it
                 returned[call].add(v)
         made = sorted(returned, key=lambda call: call.number)
         # Calls that make the whole position tell nothing, unless there are no others.

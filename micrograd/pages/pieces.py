@@ -83,8 +83,7 @@ def piece(
     choices made by `where`. They receive no gradient, but formulas may use them.
 
     `inputs` is the number of Values that it takes, `parameters` are leaves that it uses. The result
-    is a dict of `rules`, `nodes` and `leaves` as in `recorded_rules`, and of the nodes that are
-    `inputs`, `parameters` and `outputs`.
+    is a dict as of `recorded_rules`, and of the nodes that are `inputs`, `parameters`, `outputs`.
     """
     recording = Recording()
     given = [Value(recording.input(0.0)) for _ in range(inputs)]

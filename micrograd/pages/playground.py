@@ -60,18 +60,16 @@ def playground(
 ) -> Page:
     """A page that trains the model, starting from its weights; the model itself does not change.
 
-    "Present" makes a slide of it: what a step did, the network, the plane and the curves. A site
-    of your own can embed the saved file in an iframe: with the address page.html#embed it shows
-    the buttons, the points and the network alone.
+    "Present" makes a slide of it: what a step did, the network, the plane and the curves. Your own
+    site can embed the file in an iframe: page.html#embed has the buttons, points and network alone.
 
     Two inputs are shown as a plane, one as a curve, any others as a table of the points. 16 inputs,
     64, 784 or another square are also the pixels of an image, row by row from the top.
 
     Args:
         model: takes the inputs [x1, x2, ...] of a point and returns one score, positive for class
-            1, or one score for each class, or a number to predict. By default the page makes a
-            2-8-8-1 network, or one with an output for each class. Neurons can be added only to an
-            MLP, ours or one like the lecture's.
+            1, or one score for each class, or a number to predict. By default a 2-8-8-1 network, or
+            one output for each class. Neurons can be added only to an MLP, ours or the lecture's.
         X: n points with any number of inputs each, whose names are those of the columns of a table
             of pandas; or n numbers for a curve. By default the page draws two moons.
         y: n labels: 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes. If there is one input,
@@ -116,8 +114,8 @@ def playground(
         raise ValueError(f"{expected}, got {outputs}: build it as in MLP({inputs}, [8, {k}])")
     if names is not None and len(names) != classes:
         raise ValueError(f"names expects a name for each of {classes} classes, got {list(names)}")
-    signs = y is None or -1 in flat(y)
-    usual_names = ("-1", "1") if signs and y is not None else tuple(map(str, range(classes)))
+    signs = y is None or -1 in known
+    usual_names = ("-1", "1") if -1 in known else tuple(map(str, range(classes)))
     if numeric:
         if outputs > 1:
             raise ValueError(f"regression expects a model of 1 output, got {outputs}")
