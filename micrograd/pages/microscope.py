@@ -29,7 +29,7 @@ from micrograd.losses import cross_entropy
 from micrograd.module import Module
 from micrograd.optim import Adam, Optimizer
 from micrograd.pages.page import Page, in_languages
-from micrograd.pages.pieces import as_number, recorded_update, state_of, weights_of
+from micrograd.pages.pieces import Data, as_number, recorded_update, state_of, weights_of
 
 
 @in_languages
@@ -91,9 +91,7 @@ def microscope(
     return Page("microscope", data, about, 900, title)
 
 
-def _program(
-    logits: Callable[..., Any], parameters: list[Value], n: int, tokens: int
-) -> dict[str, Any]:
+def _program(logits: Callable[..., Any], parameters: list[Value], n: int, tokens: int) -> Data:
     # The instructions for texts of n - 1 tokens, forward and backward, and where each result is.
     recording = Simplified()
 
@@ -147,10 +145,10 @@ def _program(
     }
 
 
-def _calls(rows: list[list[Value]]) -> list[list[dict[str, Any]]]:
+def _calls(rows: list[list[Value]]) -> list[list[Data]]:
     # For each position the calls, outer ones first: their names, the path of names that leads there
     # and what they return. A call is at the first position whose logits need its results.
-    every: list[list[dict[str, Any]]] = []
+    every: list[list[Data]] = []
     seen: set[Value] = set()
     for row in rows:
         nodes = {v for v in topological_order(*row) if v._prev} - seen
@@ -181,13 +179,13 @@ def _calls(rows: list[list[Value]]) -> list[list[dict[str, Any]]]:
     return every
 
 
-def _boxes(every: list[list[dict[str, Any]]]) -> list[list[dict[str, Any]]]:
+def _boxes(every: list[list[Data]]) -> list[list[Data]]:
     # The boxes to show at each position, one in the other. A call that returns a single number is
     # left out, and one that only passes on what its single call returns is shown as one with it.
     wide = {box["path"] for box in chain(*every) if len(box["slots"]) > 1}
-    shown: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
+    shown: dict[tuple[str, ...], list[Data]] = defaultdict(list)
 
-    def inside(path: tuple[str, ...], boxes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def inside(path: tuple[str, ...], boxes: list[Data]) -> list[Data]:
         found = [box for box in boxes if box["path"][:-2] == path and box["path"] in wide]
         for box in found:
             inner = box["inside"] = inside(box["path"], boxes)
@@ -195,7 +193,7 @@ def _boxes(every: list[list[dict[str, Any]]]) -> list[list[dict[str, Any]]]:
                 box["inside"] = inner[0]["inside"]
         return [{key: box[key] for key in ("name", "path", "slots", "inside")} for box in found]
 
-    def note(boxes: list[dict[str, Any]]) -> None:
+    def note(boxes: list[Data]) -> None:
         for box in boxes:
             note(box["inside"])
             shown[box.pop("path")].append(box)

@@ -36,10 +36,10 @@ from micrograd.engine import Value, topological_order
 from micrograd.optim import SGD, Adam, AdamW, Optimizer
 
 Formula = Any  # a float, a name, or a list [op, formula, ...]
-Rule = dict[str, Any]
+Data = dict[str, Any]  # for a page, which gets it as JSON
 
 
-def recorded_rules(root: Value) -> dict[str, Any]:
+def recorded_rules(root: Value) -> Data:
     """The graph that leads to `root`, as a list of nodes, and a list of the rules that they use.
 
     Returns:
@@ -52,7 +52,7 @@ def recorded_rules(root: Value) -> dict[str, Any]:
         raise ValueError("no_grad() does not record a graph: record the rules outside no_grad()")
     order = topological_order(root)
     position = {value: i for i, value in enumerate(order)}
-    rules: list[Rule] = []
+    rules: list[Data] = []
     index: dict[Any, int] = {}  # from an operation and the pattern of its operands to its rule
     nodes, leaves = [], {}
     for i, value in enumerate(order):
@@ -73,9 +73,7 @@ def recorded_rules(root: Value) -> dict[str, Any]:
     return {"rules": rules, "nodes": nodes, "leaves": leaves}
 
 
-def piece(
-    function: Callable[..., Numbers], inputs: int, parameters: Sequence[Value] = ()
-) -> dict[str, Any]:
+def piece(function: Callable[..., Numbers], inputs: int, parameters: Sequence[Value] = ()) -> Data:
     """The graph that a function builds from its inputs and parameters.
 
     The function is called with traced numbers, and each instruction that it records is a node. So a
@@ -98,7 +96,7 @@ def piece(
         # The Value whose closure is the rule of each node. Detached numbers have none.
         values = [*given, *parameters, *(v for v in topological_order(*outputs) if v._prev)]
         value_at = {v.data.place: v for v in values if isinstance(v.data, Traced)}
-        rules: list[Rule] = []
+        rules: list[Data] = []
         nodes, leaves = [], {}
         for i, step in enumerate(forward := tuple(recording.instructions)):
             operands = list(step.operands)
@@ -124,7 +122,7 @@ def as_number(x: Number) -> float | str:
     return number if math.isfinite(number) else json.dumps(number)
 
 
-def _rule_of(op: str, *pattern: int) -> Rule:
+def _rule_of(op: str, *pattern: int) -> Data:
     # The rule of the operation with this name. Operands with the same number are the same node.
     recording = Recording()
     xs = [Value(recording.input(0.5)) for _ in pattern]
@@ -135,7 +133,7 @@ def _rule_of(op: str, *pattern: int) -> Rule:
 
 def _rule(
     recording: Recording, value_at: Mapping[int, Value], nodes: int, at: int, operands: list[int]
-) -> Rule:
+) -> Data:
     # The rule of the instruction at a place, and of the Value that has its result. Of the places
     # before `nodes`, those that the rule needs besides its operands are added to the operands.
     named: dict[int, str] = {}
@@ -173,7 +171,7 @@ def _rule(
 # ---- Optimizers: their update rules, recorded from their code, and their state
 
 
-def recorded_update(optimizer: Optimizer) -> dict[str, Any]:
+def recorded_update(optimizer: Optimizer) -> Data:
     """The rule by which an optimizer updates a parameter, with its momentum, betas and eps.
 
     Returns:
@@ -223,7 +221,7 @@ def recorded_update(optimizer: Optimizer) -> dict[str, Any]:
     return {"memory": list(memory), "steps": formulas, "figures": told}
 
 
-def state_of(optimizer: Optimizer, parameters: Sequence[Value]) -> dict[str, Any]:
+def state_of(optimizer: Optimizer, parameters: Sequence[Value]) -> Data:
     """The settings of an optimizer, the steps it has taken, and what it keeps of each parameter.
 
     >>> state_of(SGD(p := [Value(0.0)], lr=0.1, momentum=0.9), p)

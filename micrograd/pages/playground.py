@@ -27,11 +27,10 @@ from micrograd.losses import binary_cross_entropy_with_logits, cross_entropy, hi
 from micrograd.nn import ACTIVATIONS, Module
 from micrograd.optim import SGD, Adam, AdamW, Optimizer
 from micrograd.pages.page import Page, in_languages
-from micrograd.pages.pieces import call_of, piece, recorded_update, state_of, weights_of
+from micrograd.pages.pieces import Data, call_of, piece, recorded_update, state_of, weights_of
 from micrograd.texts import said
 
 Loss = Callable[..., Value]
-Data = dict[str, Any]
 IN_TORCH = "torch.nn.functional.{}(scores[:, 0], y.double())"
 # What the page calls each loss, and how PyTorch computes it from all scores and labels y.
 KNOWN: dict[Loss, tuple[str, str]] = {
