@@ -1,8 +1,7 @@
 """Functions that work on any kind of number; the engine's operations are built from them.
 
-For a float, a function calls Python's `math`. For any other number, such as a `Value` or a traced
-number, it calls the number's own method of the same name. Fractions stay exact where that is
-possible; functions that would make them inexact raise a TypeError.
+For a float, a function calls Python's `math`; for any other number, such as a `Value` or a traced
+number, its method of the same name. What would make a fraction inexact raises a TypeError.
 """
 
 from __future__ import annotations

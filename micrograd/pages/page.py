@@ -38,10 +38,8 @@ SPACES = {
     r"| (?==>|[=!]==|&&|\|\|)|(?<=[=!]==) |(?<==>) |(?<=&&|\|\|) |(?<=\n) +",
     "css": r"(?<=[:;,{}])\s+|\s+(?=[{}])",
 }
-
-NAMED = re.compile(  # also in the next line of a declaration of several
-    r"^(?:(?:async )?(?:const|let|class|function) |  (?=[A-Z_]+ = ))([\w$]+)", re.MULTILINE
-)
+# What a module declares, also in the next line of a declaration of several.
+NAMED = r"(?m)^(?:(?:async )?(?:const|let|class|function) |  (?=[A-Z_]+ = ))([\w$]+)"
 
 # A page may run its own scripts and styles, and show pictures that it made itself; nothing else.
 POLICY = (
@@ -67,9 +65,8 @@ def html_page(
     A placeholder with a dot, {{tool.try}}, is a text of en.toml, also in a string of a script,
     where "{{word.*}}" is the JSON of all texts that begin with `word.`; in HTML, `x` in the text
     becomes a key of the keyboard. {{head}}, {{scripts}} and {{transport}} are files in shared/.
-    `contents` fills the other placeholders. `script` is the name of the .js file with which the
-    page starts, if any. Files are first looked for in `folder`. In a page in several languages,
-    `mark` is around each text.
+    `contents` fills the other placeholders. `script` names the .js file that starts, if any. Files
+    are first looked for in `folder`. `mark` is around each text, for a page in several languages.
 
     >>> html_page("worksheet", title="A page", tasks="", solutions="")[:15]
     '<!doctype html>'
@@ -112,8 +109,8 @@ def _join(name: str, folder: Path | None, texts: dict[str, str], owners: dict[st
     def taken(found: re.Match[str]) -> str:
         if found["other"]:
             known = 'only import {a, b} from "./file.js", export const, let, class or function'
-            raise ValueError(f"{name}: expected {known}, and templates at most 4 deep, "
-                             f"got {found['other']}")  # fmt: skip
+            got = f"templates at most 4 deep, got {found['other']}"
+            raise ValueError(f"{name}: expected {known}, and {got}")
         if found["path"]:
             path = posixpath.join(posixpath.dirname(name), found["path"])
             _join(posixpath.normpath(path), folder, texts, owners)
@@ -121,7 +118,7 @@ def _join(name: str, folder: Path | None, texts: dict[str, str], owners: dict[st
 
     pieces = "|".join([COMMENT, IMPORT, EXPORT, KEPT, OTHER])
     text = re.sub(pieces, taken, _file(name, folder), flags=re.MULTILINE)
-    for named in NAMED.findall(text):
+    for named in re.findall(NAMED, text):
         if owners.setdefault(named, name) != name:
             raise ValueError(f"{name}: {owners[named]} has a {named}, too: rename one of them")
     room = f"{KEPT}|{SPACES[name[-3:]]}"
