@@ -1,7 +1,7 @@
 """Vectors and matrices: NumPy arrays whose elements are Values.
 
 A Value behaves like a number, so NumPy computes with arrays of Values element by element, as with
-arrays of numbers. Those that `values()` makes have what people expect from tensors, such as `grad`.
+arrays of numbers. Those that `values()` makes also have `data`, `grad`, `backward()`, `relu()`, ...
 
     >>> W = values([[1.0, 2.0], [3.0, 4.0]])
     >>> ((W @ [1.0, -1.0]) ** 2).sum().backward()

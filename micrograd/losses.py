@@ -1,7 +1,7 @@
 """Loss functions: one number that measures how wrong an output is.
 
 Each function takes one example and returns its loss, or takes a batch, which has one axis more, and
-returns the mean. Shape (n, 1), as of a layer of one neuron, may be paired with (n,); no others may.
+returns the mean. Shape (n, 1), as of a one-neuron layer, fits (n,); other differences are errors.
 
     >>> squared_error([Value(2.0), Value(-1.0)], [1.0, -1.0]).item()
     0.5

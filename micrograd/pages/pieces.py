@@ -22,6 +22,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import micrograd.operations  # noqa: F401  # choices between traced numbers
@@ -137,18 +138,7 @@ def _rule(
     # The rule of the instruction at a place, and of the Value that has its result. Of the places
     # before `nodes`, those that the rule needs besides its operands are added to the operands.
     named: dict[int, str] = {}
-
-    def formula(place: int) -> Formula:
-        if place in named:
-            return named[place]
-        if place < nodes:
-            if place not in operands:
-                operands.append(place)
-            return f"x{operands.index(place)}"
-        step = recording.instructions[place]
-        given = [formula(operand) for operand in step.operands]
-        return [step.op, *given] if given else as_number(innermost(step.number))
-
+    formula = partial(_formula, recording, named, nodes, operands)
     step = recording.instructions[at]
     op, forward = step.op, [step.op, *map(formula, step.operands)]
     given: dict[int, list[Formula]] = {}  # the contributions to each operand
@@ -166,6 +156,21 @@ def _rule(
         operands += [place] * (len(shares) - operands.count(place))
     per_edge = [given[x].pop(0) if given.get(x) else 0 for x in operands]
     return {"op": op, "forward": forward, "shares": per_edge}
+
+
+def _formula(
+    recording: Recording, named: Mapping[int, str], nodes: int, operands: list[int], place: int
+) -> Formula:
+    # Not inside of `_rule`: a function that calls itself there would keep the graph alive.
+    if place in named:
+        return named[place]
+    if place < nodes:
+        if place not in operands:
+            operands.append(place)
+        return f"x{operands.index(place)}"
+    step = recording.instructions[place]
+    given = [_formula(recording, named, nodes, operands, o) for o in step.operands]
+    return [step.op, *given] if given else as_number(innermost(step.number))
 
 
 # ---- Optimizers: their update rules, recorded from their code, and their state
