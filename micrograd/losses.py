@@ -30,8 +30,6 @@ from micrograd.core.shapes import Numbers, flat, plain, shape_of
 from micrograd.engine import Value
 from micrograd.operations import take
 
-SMALLEST = math.exp(-100)  # in a logarithm
-
 
 def squared_error(prediction: Numbers, target: Numbers) -> Value:
     """The squared difference, for regression.
@@ -100,7 +98,7 @@ def binary_cross_entropy(probability: Numbers, target: Numbers) -> Value:
         if _is_known(known := innermost(p)) and not 0 <= known <= 1:
             fix = "for logits, use binary_cross_entropy_with_logits"
             raise ValueError(f"expected a probability from 0 to 1, got {known}: {fix}")
-        log_p, log_q = (q.maximum(SMALLEST).log() for q in (p, 1 - p))
+        log_p, log_q = (q.maximum(math.exp(-100)).log() for q in (p, 1 - p))
         losses.append(-(t * log_p) - (1 - t) * log_q)
     return _mean("cross entropy", losses, probability, target)
 

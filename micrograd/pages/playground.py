@@ -31,16 +31,13 @@ from micrograd.pages.pieces import Data, call_of, piece, recorded_update, state_
 from micrograd.texts import said
 
 Loss = Callable[..., Value]
-IN_TORCH = "torch.nn.functional.{}(scores[:, 0], y.double())"
+ENTROPY, TORCH = "cross-entropy", "torch.nn.functional.{}(scores[:, 0], y.double())"
 # What the page calls each loss, and how PyTorch computes it from all scores and labels y.
 KNOWN: dict[Loss, tuple[str, str]] = {
-    binary_cross_entropy_with_logits: (
-        "cross-entropy",
-        IN_TORCH.format("binary_cross_entropy_with_logits"),
-    ),
-    cross_entropy: ("cross-entropy", "torch.nn.functional.cross_entropy(scores, y)"),
+    binary_cross_entropy_with_logits: (ENTROPY, TORCH.format("binary_cross_entropy_with_logits")),
+    cross_entropy: (ENTROPY, "torch.nn.functional.cross_entropy(scores, y)"),
     hinge: ("hinge", "(1 - y * scores[:, 0]).relu().mean()"),
-    squared_error: ("squared error", IN_TORCH.format("mse_loss")),
+    squared_error: ("squared error", TORCH.format("mse_loss")),
 }
 
 
