@@ -1,8 +1,7 @@
 """Vectors and matrices: NumPy arrays whose elements are Values.
 
 A Value behaves like a number, so NumPy computes with arrays of Values element by element, as with
-arrays of numbers. `values()` makes such an array; its class adds what people expect from tensors:
-`data`, `grad`, `backward()`, `relu()`.
+arrays of numbers. Those that `values()` makes also have `data`, `grad`, `backward()`, `relu()`, ...
 
     >>> W = values([[1.0, 2.0], [3.0, 4.0]])
     >>> ((W @ [1.0, -1.0]) ** 2).sum().backward()
@@ -33,8 +32,7 @@ is replaced, and W does not change. `W.copy()` has leaves of its own; NumPy's co
 
 `A == B` and `A != B` compare the numbers, as do `<` and `>`, while two single Values are equal only
 if they are the same node: `A[0] == B[0]`. A result without axes, such as that of `sum()`, is a
-Value. Each element is a separate node: for arrays of more than a few thousand elements, use
-`micrograd.compile` or an array framework.
+Value. For more than a few thousand nodes, use `micrograd.compile` or an array framework.
 """
 
 from __future__ import annotations
@@ -95,6 +93,23 @@ def _named(options: dict[str, Any]) -> dict[str, Any]:
     return {{"dim": "axis", "keepdim": "keepdims"}.get(k, k): x for k, x in options.items()}
 
 
+def _numbers(attribute: str, what: str) -> Any:
+    def copy(array: ValueArray) -> Copy:
+        numbers = data_of(array) if attribute == "data" else grad_of(array)
+        numbers.flags.writeable = False
+        return numbers.view(Copy)
+
+    def assign(array: ValueArray, given: Numbers) -> None:
+        numbers = data_of(given)  # of Values, too: as data they would nest one graph in another
+        if numbers.ndim and numbers.shape != array.shape:
+            raise ValueError(f"A.{attribute} expects shape {array.shape}, got {numbers.shape}")
+        for v, number in zip(array.flat, np.broadcast_to(numbers, array.shape).flat, strict=True):
+            setattr(v, attribute, float(number))
+
+    doc = f"A copy of the {what}, as floats in the same shape; assigning sets every one."
+    return property(copy, assign, doc=doc)
+
+
 class Copy(np.ndarray[Any, Any]):
     """The numbers or gradients of an array of Values, copied: for reading only.
 
@@ -128,16 +143,7 @@ class ValueArray(np.ndarray[Any, Any]):
 
     label: str = ""  # a name for drawings
 
-    data: Any = property(
-        lambda array: _copy(data_of(array)),
-        lambda array, given: _set(array, "data", given),
-        doc="A copy of the numbers, as floats in the same shape; assigning sets every one.",
-    )
-    grad = property(
-        lambda array: _copy(grad_of(array)),
-        lambda array, given: _set(array, "grad", given),
-        doc="A copy of the gradients, as floats in the same shape; assigning sets every one.",
-    )
+    data, grad = _numbers("data", "numbers"), _numbers("grad", "gradients")
 
     @property
     def requires_grad(self) -> bool:
@@ -238,8 +244,7 @@ class ValueArray(np.ndarray[Any, Any]):
         array: Any = data_of(self) if np.dtype(dtype) == bool else super()
         return array.astype(dtype, *args, **options)
 
-    def __array_ufunc__(self, *call: Any, **options: Any) -> Any:
-        return apply_ufunc(self, *call, **options)
+    __array_ufunc__: Any = lambda *call, **options: apply_ufunc(*call, **options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function is np.copy:
@@ -317,19 +322,6 @@ def grad_of(array: Numbers) -> Floats:
     return np.asarray(_GRAD(np.asarray(array, dtype=object)), dtype=float)
 
 
-def _set(array: ValueArray, attribute: str, given: Numbers) -> None:
-    numbers = data_of(given)  # of Values, too: as data they would nest one graph in another
-    if numbers.ndim and numbers.shape != array.shape:
-        raise ValueError(f"A.{attribute} expects shape {array.shape}, got {numbers.shape}")
-    for v, number in zip(array.flat, np.broadcast_to(numbers, array.shape).flat, strict=True):
-        setattr(v, attribute, float(number))
-
-
-def _copy(numbers: Floats) -> Copy:
-    numbers.flags.writeable = False
-    return numbers.view(Copy)
-
-
 def _plain(x: Any) -> Any:
     # What NumPy's own loops take. A Value in an array without axes is not asked again.
     if isinstance(x, Value):
@@ -348,9 +340,8 @@ def _number(x: Any) -> Any:
 def _entry(old: Any, given: Any, is_own: bool) -> Any:
     # What is at a place where `old` was: the same leaf with a new number, or else what is given.
     if (new := as_number(given)) is NotImplemented:
-        raise TypeError(
-            f"an array of Values expects Values or numbers, got {given!r:.40}: use float()"
-        )
+        expected = "an array of Values expects Values or numbers"
+        raise TypeError(f"{expected}, got {given!r:.40}: use float()")
     is_value, was_value = isinstance(new, Value), isinstance(old, Value)
     is_number = not is_value or new.is_unrecorded
     if is_own and is_number and was_value and old.is_leaf and not old.is_constant:

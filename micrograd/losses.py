@@ -1,8 +1,7 @@
 """Loss functions: one number that measures how wrong an output is.
 
 Each function takes one example and returns its loss, or takes a batch, which has one axis more, and
-returns the mean. Shape (n, 1), which a layer of one neuron returns, may be paired with shape (n,);
-any other difference in shape is an error.
+returns the mean. Shape (n, 1), as of a one-neuron layer, fits (n,); other differences are errors.
 
     >>> squared_error([Value(2.0), Value(-1.0)], [1.0, -1.0]).item()
     0.5
@@ -30,8 +29,6 @@ from micrograd.core.origin import note
 from micrograd.core.shapes import Numbers, flat, plain, shape_of
 from micrograd.engine import Value
 from micrograd.operations import take
-
-SMALLEST = math.exp(-100)  # in a logarithm
 
 
 def squared_error(prediction: Numbers, target: Numbers) -> Value:
@@ -78,7 +75,7 @@ def binary_cross_entropy_with_logits(logit: Numbers, target: Numbers) -> Value:
     losses = []
     for z, t in _pairs("binary_cross_entropy_with_logits", logit, target):
         _check_target(t)
-        m = _shift(z.maximum(0))
+        m = as_constant(z.maximum(0).detach().data)
         losses.append(((z - m).exp() + (-m).exp()).log() + (m - z * t))
     return _mean("cross entropy", losses, logit, target)
 
@@ -101,7 +98,7 @@ def binary_cross_entropy(probability: Numbers, target: Numbers) -> Value:
         if _is_known(known := innermost(p)) and not 0 <= known <= 1:
             fix = "for logits, use binary_cross_entropy_with_logits"
             raise ValueError(f"expected a probability from 0 to 1, got {known}: {fix}")
-        log_p, log_q = (q.maximum(SMALLEST).log() for q in (p, 1 - p))
+        log_p, log_q = (q.maximum(math.exp(-100)).log() for q in (p, 1 - p))
         losses.append(-(t * log_p) - (1 - t) * log_q)
     return _mean("cross entropy", losses, probability, target)
 
@@ -120,7 +117,7 @@ def cross_entropy(logits: Numbers, label: Numbers) -> Value:
     losses = []
     for row, k in _rows(logits, label):
         zs = [*map(as_value, row)]
-        m = _shift(reduce(Value.maximum, zs))
+        m = as_constant(reduce(Value.maximum, zs).detach().data)
         shifted = [z - m for z in zs]
         total: Any = sum(z.exp() for z in shifted)
         try:
@@ -132,10 +129,6 @@ def cross_entropy(logits: Numbers, label: Numbers) -> Value:
             expected = f"the label of one of {len(zs)} classes, an int from 0 to {len(zs) - 1}"
             raise type(error)(f"cross_entropy expects {expected}, got {k!r}: {fix}") from None
     return _mean("cross entropy", losses, logits, label)
-
-
-def _shift(m: Value) -> Any:
-    return as_constant(m.detach().data)
 
 
 def _check_target(t: Any) -> None:

@@ -138,8 +138,7 @@ def start_weights(neurons: Sequence[Neuron], init: str) -> None:
         'he'       normal with variance 2 / n_in: for ReLU, half of whose outputs are 0
         'xavier'   uniform with variance 2 / (n_in + n_out): for tanh and sigmoid
 
-    With the last two, outputs and gradients of a network stay of one size from layer to layer,
-    however wide these are.
+    With the last two, outputs and gradients stay of one size from layer to layer, however wide.
 
     Source: He et al., "Delving Deep into Rectifiers" (2015), section 2.2; Glorot and Bengio,
     "Understanding the difficulty of training deep feedforward neural networks" (2010), eq. 16.
@@ -223,8 +222,7 @@ class Linear(ArrayModule):
         bound = n_in**-0.5
         rows = [[random.uniform(-bound, bound) for _ in range(n_in)] for _ in range(n_out)]
         self.weight = values(rows)
-        starts = [random.uniform(-bound, bound) for _ in range(n_out)] if bias else []
-        self.bias = values(starts) if bias else None
+        self.bias = values([random.uniform(-bound, bound) for _ in range(n_out)]) if bias else None
 
     def forward(self, x: list[Value]) -> list[Value]:
         """The n_out outputs for n_in inputs."""

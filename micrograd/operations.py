@@ -115,8 +115,7 @@ def cosh(a: Value) -> Output:
 def erf(a: Value) -> Output:
     """The error function: 2/sqrt(pi) times the integral of e^(-t^2) for t from 0 to a.
 
-    d/da = 2/sqrt(pi) e^(-a^2).  A standard normal number is less than a with the probability
-    (1 + erf(a / sqrt 2)) / 2.
+    d/da = 2/sqrt(pi) e^(-a^2).  For a standard normal x, P(x < a) = (1 + erf(a / sqrt 2)) / 2.
     """
 
     def _backward(upstream: Number, a: Value) -> None:
@@ -182,8 +181,7 @@ for _name, _method in ({f.__name__: f for f in _METHODS} | _IN_PYTORCH).items():
 def take(table: Any, index: SupportsIndex) -> Any:
     """`table[index]` for 0 <= index < len(table), also for a traced index.
 
-    Raises IndexError if the index is out of range (negative ones do not count from the end), and
-    TypeError if it is not an integer.
+    Raises IndexError if the index is out of range or negative, TypeError if it is not an integer.
     """
     if hasattr(index, "take") and not hasattr(index, "dtype"):  # NumPy's take is different
         return index.take(table)

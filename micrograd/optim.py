@@ -39,9 +39,8 @@ Updated: TypeAlias = tuple[Number, dict[str, Number]]  # the new number, and the
 class Optimizer:
     """The base class of all optimizers; a subclass defines the update `rule`.
 
-    The rule gets the number of a parameter, its gradient, its state and the learning rate, and
-    returns the new number and the new state. The state is a dict of what is kept for the parameter
-    from step to step; each entry is at first 0.0.
+    The rule gets a parameter's number, gradient, state and the learning rate. It returns the
+    new number and state. The state is a dict of what is kept from step to step, each at first 0.0.
 
     Attributes:
         parameters: pass `model.parameters()`, or `model.named_parameters()` for error messages.
@@ -278,8 +277,7 @@ class Parameters:
 
     The parameters of a compiled function share storage: their numbers are in one array. Such a
     parameter has a method `row_of`, which returns the `row`, an object whose `data` and `grad` are
-    the arrays of all of them, for rules that work on arrays (`at_once`). Its `lock` is held while
-    parameters move to another storage.
+    the arrays of all, for rules that work on arrays (`at_once`). Its `lock` is held as they move.
     """
 
     def __init__(self, given: Given, user: str, at_once: bool = False) -> None:

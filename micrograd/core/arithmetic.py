@@ -1,8 +1,7 @@
 """Functions that work on any kind of number; the engine's operations are built from them.
 
-For a float, a function calls Python's `math`. For any other number, such as a `Value` or a traced
-number, it calls the number's own method of the same name. Fractions stay exact where that is
-possible; functions that would make them inexact raise a TypeError.
+For a float, a function calls Python's `math`; for any other number, such as a `Value` or a traced
+number, its method of the same name. What would make a fraction inexact raises a TypeError.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from numbers import Complex, Integral, Rational, Real
 from typing import Any
 
 Number = Any  # a float, or anything that supports the same arithmetic
+OfTwo = Callable[[Number, Number], Number]
 
 
 def as_number(x: Number, like: Number = 0.0) -> Number:
@@ -84,9 +84,7 @@ INVERSE = {"arcsin": math.asin, "arccos": math.acos, "arctan": math.atan}
 arcsin, arccos, arctan = (_function(name, f) for name, f in INVERSE.items())
 
 
-def _function_of_two(
-    name: str, of_floats: Callable[[float, float], float]
-) -> Callable[[Number, Number], Number]:
+def _function_of_two(name: str, of_floats: OfTwo) -> OfTwo:
     def function(x: Number, y: Number) -> Number:
         if isinstance(x, (float, int)) and isinstance(y, (float, int)):
             return of_floats(x, y)
@@ -118,7 +116,7 @@ def relu(x: Number) -> Number:
     return x.relu() if hasattr(x, "relu") else where(x < 0, 0, x)
 
 
-def _extreme(name: str, wins: Callable[[Any, Any], Any]) -> Callable[[Number, Number], Number]:
+def _extreme(name: str, wins: OfTwo) -> OfTwo:
     def function(x: Number, y: Number) -> Number:
         if isinstance(x, float) and isinstance(y, float):
             return x if wins(x, y) or x != x else y  # only NaN differs from itself

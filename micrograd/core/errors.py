@@ -22,8 +22,7 @@ advice = {  # why an operation fails, and how to fix it; engine.py adds more ent
 def misuse(node: Any) -> TypeError | None:
     """The error to raise if the data or grad of a Value was set to something invalid, else None.
 
-    Data is checked when it is used. A check on assignment would need a __setattr__, which would
-    double the cost of creating a node.
+    Data is checked when it is used: a __setattr__ would double the cost of creating a node.
     """
     name = repr(node.label) if node.label else "a Value"
     of_data = "use float(), or values(...) for an array"

@@ -1,7 +1,6 @@
 """Shapes of numbers, nested lists and arrays, which distinguish one example from a batch.
 
-Only the number of axes counts, never the size: a list of two numbers is always one example, never
-two examples of one number each.
+Only the number of axes counts: a list of two numbers is one example, never two of one number each.
 """
 
 from __future__ import annotations

@@ -246,9 +246,7 @@ class Condition(Traced):
 
     __and__ = __rand__ = lambda x, y: _joined(x, where(y, 1, 0), 0)
     __or__ = __ror__ = lambda x, y: _joined(x, 1, where(y, 1, 0))
-
-    def __invert__(self) -> Condition:
-        return _joined(self, 0, 1)
+    __invert__: Any = lambda x: _joined(x, 0, 1)
 
 
 def _joined(x: Condition, a: Number, b: Number) -> Condition:

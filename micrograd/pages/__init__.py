@@ -5,6 +5,5 @@ and AA, on any page (with a point, pasted data and a script open, with gradients
 of `grade`, the course, and a drawing in a notebook's cell, in light and dark colours. Tests repeat
 this. Drawings describe their graph in words (`described` in `draw/render.py`).
 
-Not checked: whether the descriptions are enough to follow a backward pass without seeing it, which
-no program can find.
+No program can check whether the descriptions are enough to follow a backward pass without sight.
 """

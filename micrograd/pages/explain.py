@@ -34,7 +34,7 @@ from micrograd.pages.pieces import recorded_rules
 from micrograd.program.calls import computed
 from micrograd.program.foreign import as_ours
 from micrograd.program.variables import variables
-from micrograd.texts import texts_of
+from micrograd.texts import said
 
 LARGEST = 50_000  # nodes
 LARGE = 100  # nodes: fewer are called by their formulas
@@ -64,20 +64,17 @@ def explain(
     open folded into neurons and layers. "Present" makes a slide of it, on which a presenter's
     remote steps, and one can nudge and train; on paper the page has the whole graph and all steps.
 
-    A site of your own can embed the saved file in an iframe: with the address neuron.html#embed it
-    has no title, tools and drawer.
+    Your own site can embed the file in an iframe: neuron.html#embed has no title, tools or drawer.
 
     Args:
         loss: the result to start from, or a function without arguments that computes it, whose
             calls become boxes. It may be a Value of another engine, if that tells its local
             derivatives (see `micrograd/program/foreign.py`).
-        names: where to look for names; by default the variables of the code that calls, {} for
-            nowhere. A node without a name is called by its formula, such as x₁w₁, if that is short;
-            otherwise by its operation: sum, sum₂, ...
+        names: where to look for names; by default the caller's variables, {} for nowhere. A node
+            without one is called by its formula, such as x₁w₁, if short, else its operation: sum₂.
         title: title of the page and of the browser window.
         level: what is unfolded at first: 'op', 'neuron', 'layer' or 'array'; by default as much as
-            fits into 25 cards. Or a depth, or the name of a part: of a function, if the program was
-            run by `micrograd.calls`, as in `draw_dot`.
+            fits into 25 cards. Or, as in `draw_dot`, a depth or a part: a function run by `calls`.
         rankdir: direction of the graph, 'LR' (to the right) or 'TB' (downwards).
         parameters: leaves that are parameters although no module in `names` owns them. If there
             are none, the leaves that several examples use are.
@@ -102,8 +99,6 @@ def explain(
     if n > LARGEST:
         fix = "explain the loss of fewer examples"
         raise ValueError(f"expected a graph of at most {LARGEST:,} nodes, got {n:,}: {fix}")
-    words = texts_of("pages")
-
     # all that the page keeps of the variables
     names = {label: value for value, label in drawn.named.label_of.items()}
 
@@ -112,19 +107,17 @@ def explain(
 
         return backward_film(loss, names, rankdir, dark=dark)
 
-    own, example = _graph_data(loss, drawn, words, level), _example(words)
+    own, example = _graph_data(loss, drawn, level), _example()
     code = {**example.pop("code"), **own.pop("code")}
     data = {"graph": own, "example": example, "code": code, "down": rankdir == "TB"}
     about = f"page of {n} node{'s' * (n != 1)}"
     return Page("explain", data, about, 760, title, film=film)
 
 
-def _graph_data(
-    loss: Value, drawn: Graph, words: Mapping[str, str], level: str | int | None = None
-) -> dict[str, Any]:
+def _graph_data(loss: Value, drawn: Graph, level: str | int | None = None) -> dict[str, Any]:
     # What the page needs to know about a graph.
     nodes, tree = drawn.nodes, Hierarchy(drawn)
-    boxes, opened = _boxes(tree, level, words)
+    boxes, opened = _boxes(tree, level)
     box_of = [box.index for box in tree.box_of]
     if level is None and not tree.is_called and len(opened) == len(tree.parts):
         # all is in sight: there is nothing to fold
@@ -143,9 +136,7 @@ def _graph_data(
         "kinds": "".join(KINDS[node.kind] for node in nodes),
         "labels": {i: text for i, text in labels.items() if text != f"v{i}"},
         "twins": twins,  # constants of one name, and the first of them, which is shown
-        "paths": {
-            i: node.label for i, node in enumerate(nodes) if node.label not in ("", labels[i])
-        },
+        "paths": {i: n.label for i, n in enumerate(nodes) if n.label not in ("", labels[i])},
         "boxes": boxes,
         "boxOf": box_of,
         "open": opened,
@@ -168,23 +159,20 @@ def _code(order: Iterable[Value]) -> dict[str, str]:
     return found
 
 
-def _example(words: Mapping[str, str]) -> dict[str, Any]:
+def _example() -> dict[str, Any]:
     # A graph on which each mistake makes a difference: a and q are used more than once.
     a = Value(3.0)
     q = (p := a * a) + a
     r = (m := p * q) + q
-    return _graph_data(r, graph(r, names={"a": a, "p": p, "q": q, "m": m, "r": r}), words)
+    return _graph_data(r, graph(r, names={"a": a, "p": p, "q": q, "m": m, "r": r}))
 
 
 # ---- The boxes in which a large graph is shown; `draw/hierarchy.py` makes them
 
 
-def _boxes(
-    tree: Hierarchy, level: str | int | None, words: Mapping[str, str]
-) -> tuple[list[dict[str, Any]], list[int]]:
+def _boxes(tree: Hierarchy, level: str | int | None) -> tuple[list[dict[str, Any]], list[int]]:
     # The boxes, each after the one around it, and those that are open at first. A long stack has
-    # `members`, which are shown one at a time. The last two boxes are for what is before and after
-    # the only one whose inside is shown.
+    # `members`, which are shown one at a time. The last two are before and after the only open one.
     opened = tree.opened(level)
     if level in LEVELS and len(tree.view(opened).nodes) > UNFOLDED:
         opened = tree.first_view()
@@ -198,7 +186,7 @@ def _boxes(
             box["members"] = inside
         boxes.append(box)
     for key in ("box.before", "box.after") if level not in LEVELS else ():
-        boxes.append({"label": words[key], "kind": "outside", "about": "", "parent": -1})
+        boxes.append({"label": said("pages", key), "kind": "outside", "about": "", "parent": -1})
     return boxes, sorted(box.index for box in opened)
 
 

@@ -28,7 +28,7 @@ from micrograd.losses import cross_entropy
 from micrograd.module import Module
 from micrograd.optim import Adam, Optimizer
 from micrograd.pages.page import Page, in_languages
-from micrograd.pages.pieces import as_number, recorded_update, state_of, weights_of
+from micrograd.pages.pieces import Data, as_number, recorded_update, state_of, weights_of
 from micrograd.program.calls import Call, calls, noted, path_of
 
 
@@ -45,8 +45,7 @@ def microscope(
 ) -> Page:
     """A page on which a language model can be read down to one multiplication, and trained.
 
-    The model itself does not change. A training step takes the next text, and lowers the mean
-    cross-entropy over its positions.
+    The model does not change. A step lowers the mean cross-entropy over the next text's positions.
 
     Args:
         model: a Module, whose parameters are trained. Its method `logits` takes the tokens before
@@ -92,9 +91,7 @@ def microscope(
     return Page("microscope", data, about, 900, title)
 
 
-def _program(
-    logits: Callable[..., Any], parameters: list[Value], n: int, tokens: int
-) -> dict[str, Any]:
+def _program(logits: Callable[..., Any], parameters: list[Value], n: int, tokens: int) -> Data:
     # The instructions for texts of n - 1 tokens, forward and backward, and where each result is.
     recording = Simplified()
 
@@ -148,24 +145,20 @@ def _program(
     }
 
 
-def _calls(rows: list[list[Value]]) -> list[list[dict[str, Any]]]:
+def _calls(rows: list[list[Value]]) -> list[list[Data]]:
     # For each position the calls, outer ones first: their names, the path of names that leads there
     # and what they return. A call is at the first position whose logits need its results.
-    every: list[list[dict[str, Any]]] = []
+    every: list[list[Data]] = []
     seen: set[Value] = set()
     for row in rows:
         nodes = {v for v in topological_order(*row) if v._prev} - seen
         seen |= nodes
+        around = {v: set(path_of(v)) for v in nodes}
+        sizes = Counter(chain(*around.values()))
+        used = [(operand, around[v]) for v in nodes for operand in nodes.intersection(v._prev)]
         returned: dict[Call, set[Value]] = defaultdict(set)
-        sizes: Counter[Call] = Counter()
-        results = set(row)
-        for v in nodes:
-            path = set(path_of(v))
-            sizes.update(path)
-            for operand in nodes.intersection(v._prev):
-                for call in set(path_of(operand)) - path:
-                    returned[call].add(operand)
-            for call in path if v in results else ():
+        for v, path in [*used, *((v, set()) for v in nodes.intersection(row))]:
+            for call in around[v] - path:  # v is used outside of it
                 returned[call].add(v)
         made = sorted(returned, key=lambda call: call.number)
         # Calls that make the whole position tell nothing, unless there are no others.
@@ -186,23 +179,21 @@ def _calls(rows: list[list[Value]]) -> list[list[dict[str, Any]]]:
     return every
 
 
-def _boxes(every: list[list[dict[str, Any]]]) -> list[list[dict[str, Any]]]:
+def _boxes(every: list[list[Data]]) -> list[list[Data]]:
     # The boxes to show at each position, one in the other. A call that returns a single number is
     # left out, and one that only passes on what its single call returns is shown as one with it.
-    most: dict[tuple[str, ...], int] = defaultdict(int)
-    for box in chain(*every):
-        most[box["path"]] = max(most[box["path"]], len(box["slots"]))
-    shown: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
+    wide = {box["path"] for box in chain(*every) if len(box["slots"]) > 1}
+    shown: dict[tuple[str, ...], list[Data]] = defaultdict(list)
 
-    def inside(path: tuple[str, ...], boxes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        found = [box for box in boxes if box["path"][:-2] == path and most[box["path"]] > 1]
+    def inside(path: tuple[str, ...], boxes: list[Data]) -> list[Data]:
+        found = [box for box in boxes if box["path"][:-2] == path and box["path"] in wide]
         for box in found:
             inner = box["inside"] = inside(box["path"], boxes)
             if len(inner) == 1 and inner[0]["slots"] == box["slots"]:
                 box["inside"] = inner[0]["inside"]
         return [{key: box[key] for key in ("name", "path", "slots", "inside")} for box in found]
 
-    def note(boxes: list[dict[str, Any]]) -> None:
+    def note(boxes: list[Data]) -> None:
         for box in boxes:
             note(box["inside"])
             shown[box.pop("path")].append(box)

@@ -15,7 +15,7 @@ from typing import Any, ParamSpec
 
 from micrograd.core.files import ending_of, show, write_whole
 from micrograd.draw import tokens
-from micrograd.texts import language, said, speaking, spoken, spoken_now, texts_of
+from micrograd.texts import language, speaking, spoken, spoken_now, texts_of
 
 TEXT = r"\{\{(\w+\.[\w.]*[\w*])\}\}"  # a text, or all that begin so, in a script
 SHARED = r"\{\{(head|transport|scripts)\}\}"  # a file of HTML that pages share
@@ -38,10 +38,8 @@ SPACES = {
     r"| (?==>|[=!]==|&&|\|\|)|(?<=[=!]==) |(?<==>) |(?<=&&|\|\|) |(?<=\n) +",
     "css": r"(?<=[:;,{}])\s+|\s+(?=[{}])",
 }
-
-NAMED = re.compile(  # also in the next line of a declaration of several
-    r"^(?:(?:async )?(?:const|let|class|function) |  (?=[A-Z_]+ = ))([\w$]+)", re.MULTILINE
-)
+# What a module declares, also in the next line of a declaration of several.
+NAMED = r"(?m)^(?:(?:async )?(?:const|let|class|function) |  (?=[A-Z_]+ = ))([\w$]+)"
 
 # A page may run its own scripts and styles, and show pictures that it made itself; nothing else.
 POLICY = (
@@ -67,9 +65,8 @@ def html_page(
     A placeholder with a dot, {{tool.try}}, is a text of en.toml, also in a string of a script,
     where "{{word.*}}" is the JSON of all texts that begin with `word.`; in HTML, `x` in the text
     becomes a key of the keyboard. {{head}}, {{scripts}} and {{transport}} are files in shared/.
-    `contents` fills the other placeholders. `script` is the name of the .js file with which the
-    page starts, if any. Files are first looked for in `folder`. `mark` stands before and after each
-    text, for a page in several languages.
+    `contents` fills the other placeholders. `script` names the .js file that starts, if any. Files
+    are first looked for in `folder`. `mark` is around each text, for a page in several languages.
 
     >>> html_page("worksheet", title="A page", tasks="", solutions="")[:15]
     '<!doctype html>'
@@ -87,8 +84,7 @@ def html_page(
     parts = {"policy": POLICY, "language": language()} | contents
     if "{{css}}" in page and "css" not in parts:
         parts["css"] = f"{TOKENS}\n{_joined('shared/base.css')}{_joined(f'{name}.css', folder)}"
-    js = _joined(f"{script}.js", folder) if script else ""
-    parts["js"] = re.sub(TEXT, in_script, js)
+    parts["js"] = re.sub(TEXT, in_script, _joined(f"{script}.js", folder)) if script else ""
 
     def in_html(gap: re.Match[str]) -> str:
         if "." not in gap[1]:
@@ -113,8 +109,8 @@ def _join(name: str, folder: Path | None, texts: dict[str, str], owners: dict[st
     def taken(found: re.Match[str]) -> str:
         if found["other"]:
             known = 'only import {a, b} from "./file.js", export const, let, class or function'
-            raise ValueError(f"{name}: expected {known}, and templates at most 4 deep, "
-                             f"got {found['other']}")  # fmt: skip
+            got = f"templates at most 4 deep, got {found['other']}"
+            raise ValueError(f"{name}: expected {known}, and {got}")
         if found["path"]:
             path = posixpath.join(posixpath.dirname(name), found["path"])
             _join(posixpath.normpath(path), folder, texts, owners)
@@ -122,7 +118,7 @@ def _join(name: str, folder: Path | None, texts: dict[str, str], owners: dict[st
 
     pieces = "|".join([COMMENT, IMPORT, EXPORT, KEPT, OTHER])
     text = re.sub(pieces, taken, _file(name, folder), flags=re.MULTILINE)
-    for named in NAMED.findall(text):
+    for named in re.findall(NAMED, text):
         if owners.setdefault(named, name) != name:
             raise ValueError(f"{name}: {owners[named]} has a {named}, too: rename one of them")
     room = f"{KEPT}|{SPACES[name[-3:]]}"
@@ -158,12 +154,10 @@ def in_languages(make: Callable[P, Page]) -> Callable[P, Page]:
 
     @wraps(make)
     def made(*args: P.args, **named: P.kwargs) -> Page:
+        one: Callable[..., Page] = spoken(make)
         languages: Any = named.get("languages") or ()
-        pages = []
-        for each in languages:
-            named.update({"languages": (), "language": each})
-            pages.append(spoken(make)(*args, **named))
-        return _joined_pages(pages, languages) if pages else spoken(make)(*args, **named)
+        pages = [one(*args, **{**named, "languages": (), "language": each}) for each in languages]
+        return _joined_pages(pages, languages) if pages else one(*args, **named)
 
     return made
 
@@ -179,10 +173,7 @@ def _joined_pages(pages: Sequence[Page], languages: Sequence[str]) -> Page:
                 parts += [same, ""]
             else:
                 parts[-1] += same[0]
-    labels = []
-    for each in languages:
-        with speaking(each):
-            labels.append(said("pages", "language.name"))
+    labels = [texts_of("pages", each)["language.name"] for each in languages]
     told = as_json({"languages": languages, "parts": parts, "labels": labels}, is_ascii=False)
     first, name = pages[0], "shared/languages"
     first.html = html_page(name, name, title=first._title, language=languages[0], data=told, css="")
@@ -190,7 +181,7 @@ def _joined_pages(pages: Sequence[Page], languages: Sequence[str]) -> Page:
 
 
 class Page:
-    """An HTML page: a notebook displays it, `.show()` opens it, `.save(path)` writes it.
+    """An HTML page: a notebook displays it, `.show()` opens it, `.save(path)` writes its `.html`.
 
     Args:
         name: name of the script; also that of the .html and .css files, unless `layout` is given.
@@ -200,9 +191,6 @@ class Page:
         title: title of the page; by default the text NAME.title.
         film: makes the pictures of a film, on a dark background if called with True.
         contents: what fills the other placeholders of the .html file.
-
-    Attributes:
-        html: the page, a self-contained HTML document.
     """
 
     def __init__(
@@ -228,8 +216,7 @@ class Page:
         """Writes the page, completely or not at all, and returns its path; any browser opens it.
 
         A page of `explain` or of a recorded run can also be saved as a film, on a dark background
-        if `dark` is true: as a .gif, or with a path such as `frames/`, as a folder of numbered
-        PNGs for the slides of a talk.
+        if `dark` is true: as a .gif, or with a path such as `frames/`, as numbered PNGs for slides.
         """
         ending = ending_of(path, (*(["gif", ""] if self._film else []), "html", "htm"))
         if ending in ("html", "htm"):

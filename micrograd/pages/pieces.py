@@ -19,6 +19,7 @@ the formula of the forward pass, and for each operand its share: what is added t
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -36,10 +37,10 @@ from micrograd.optim import SGD, Adam, AdamW, Optimizer
 from micrograd.program.foreign import number_of
 
 Formula = Any  # a float, a name, or a list [op, formula, ...]
-Rule = dict[str, Any]
+Data = dict[str, Any]  # for a page, which gets it as JSON
 
 
-def recorded_rules(root: Value) -> dict[str, Any]:
+def recorded_rules(root: Value) -> Data:
     """The graph that leads to `root`, as a list of nodes, and a list of the rules that they use.
 
     Returns:
@@ -47,13 +48,12 @@ def recorded_rules(root: Value) -> dict[str, Any]:
         operation, whose forward pass is not recorded) and its `shares`; `nodes` in topological
         order, each a list of the index of its rule and the indices of its operands, or [-1] for a
         leaf; and `leaves`, the data of each leaf and of each result of a user-defined operation.
-
     """
     if is_paused() or root.is_unrecorded:
         raise ValueError("no_grad() does not record a graph: record the rules outside no_grad()")
     order = topological_order(root)
     position = {value: i for i, value in enumerate(order)}
-    rules: list[Rule] = []
+    rules: list[Data] = []
     index: dict[Any, int] = {}  # from an operation and the pattern of its operands to its rule
     nodes, leaves = [], {}
     for i, value in enumerate(order):
@@ -74,9 +74,7 @@ def recorded_rules(root: Value) -> dict[str, Any]:
     return {"rules": rules, "nodes": nodes, "leaves": leaves}
 
 
-def piece(
-    function: Callable[..., Numbers], inputs: int, parameters: Sequence[Value] = ()
-) -> dict[str, Any]:
+def piece(function: Callable[..., Numbers], inputs: int, parameters: Sequence[Value] = ()) -> Data:
     """The graph that a function builds from its inputs and parameters.
 
     The function is called with traced numbers, and each instruction that it records is a node. So a
@@ -84,8 +82,7 @@ def piece(
     choices made by `where`. They receive no gradient, but formulas may use them.
 
     `inputs` is the number of Values that it takes, `parameters` are leaves that it uses. The result
-    is a dict of `rules`, `nodes` and `leaves` as in `recorded_rules`, and of the nodes that are
-    `inputs`, `parameters` and `outputs`.
+    is a dict as of `recorded_rules`, and of the nodes that are `inputs`, `parameters`, `outputs`.
     """
     recording = Recording()
     given = [Value(recording.input(0.0)) for _ in range(inputs)]
@@ -93,8 +90,27 @@ def piece(
         for p in parameters:
             p.data = recording.input(innermost(p.data))
         outputs = flat(function(*given))
-        nodes = _recorded_piece(recording, [*given, *parameters], outputs)
-    return nodes | {
+        for output in outputs:
+            if not (isinstance(output, Value) and isinstance(output.data, Traced)):
+                got = f"expected Values computed from the inputs, got {output!r:.40}"
+                raise TypeError(f"{got}: compute with the Values that it is given, without .data")
+        # The Value whose closure is the rule of each node. Detached numbers have none.
+        values = [*given, *parameters, *(v for v in topological_order(*outputs) if v._prev)]
+        value_at = {v.data.place: v for v in values if isinstance(v.data, Traced)}
+        rules: list[Data] = []
+        nodes, leaves = [], {}
+        for i, step in enumerate(forward := tuple(recording.instructions)):
+            operands = list(step.operands)
+            if operands:
+                rule = _rule(recording, value_at, len(forward), i, operands)
+                if rule not in rules:
+                    rules.append(rule)
+                nodes.append([rules.index(rule), *operands])
+            else:
+                nodes.append([-1])
+                leaves[i] = as_number(innermost(step.number))
+    return {
+        **{"rules": rules, "nodes": nodes, "leaves": leaves},
         "inputs": list(range(inputs)),
         "parameters": list(range(inputs, inputs + len(parameters))),
         "outputs": [output.data.place for output in outputs],
@@ -104,50 +120,21 @@ def piece(
 def as_number(x: Number) -> float | str:
     """The number for JSON, which has no infinities and no NaN: these become strings."""
     number = float(x)
-    if math.isfinite(number):
-        return number
-    return "NaN" if math.isnan(number) else f"{'-' * (number < 0)}Infinity"
+    return number if math.isfinite(number) else json.dumps(number)
 
 
-def _recorded_piece(
-    recording: Recording, given: Sequence[Value], outputs: Sequence[Number]
-) -> dict[str, Any]:
-    for output in outputs:
-        if not (isinstance(output, Value) and isinstance(output.data, Traced)):
-            fix = "compute with the Values that it is given, without .data"
-            raise TypeError(f"expected Values computed from the inputs, got {output!r:.40}: {fix}")
-    # The Value whose closure is the rule of each node. Detached numbers have none.
-    values = [*given, *(v for v in topological_order(*outputs) if v._prev)]
-    value_at = {v.data.place: v for v in values if isinstance(v.data, Traced)}
-    rules: list[Rule] = []
-    nodes, leaves = [], {}
-    forward = tuple(recording.instructions)
-    for i, step in enumerate(forward):
-        operands = list(step.operands)
-        if not operands:
-            nodes.append([-1])
-            leaves[i] = as_number(innermost(step.number))
-            continue
-        rule = _rule(recording, value_at, len(forward), i, operands)
-        if rule not in rules:
-            rules.append(rule)
-        nodes.append([rules.index(rule), *operands])
-    return {"rules": rules, "nodes": nodes, "leaves": leaves}
-
-
-def _rule_of(op: str, *pattern: int) -> Rule:
+def _rule_of(op: str, *pattern: int) -> Data:
     # The rule of the operation with this name. Operands with the same number are the same node.
     recording = Recording()
-    xs = {k: Value(recording.input(0.5)) for k in sorted(set(pattern))}
+    xs = [Value(recording.input(0.5)) for _ in pattern]
     value = again(op, [xs[k] for k in pattern])
-    value_at = {v.data.place: v for v in (*xs.values(), value)}
-    operands = [xs[k].data.place for k in pattern]
-    return _rule(recording, value_at, len(xs), value.data.place, operands)
+    value_at = {v.data.place: v for v in (*xs, value)}
+    return _rule(recording, value_at, len(xs), value.data.place, [*pattern])
 
 
 def _rule(
     recording: Recording, value_at: Mapping[int, Value], nodes: int, at: int, operands: list[int]
-) -> Rule:
+) -> Data:
     # The rule of the instruction at a place, and of the Value that has its result. Of the places
     # before `nodes`, those that the rule needs besides its operands are added to the operands.
     named: dict[int, str] = {}
@@ -167,16 +154,14 @@ def _rule(
                 given.setdefault(place, []).append(told)
     for place, shares in given.items():
         operands += [place] * (len(shares) - operands.count(place))
-    return {
-        "op": op,
-        "forward": forward,
-        "shares": [given[x].pop(0) if given.get(x) else 0 for x in operands],
-    }
+    per_edge = [given[x].pop(0) if given.get(x) else 0 for x in operands]
+    return {"op": op, "forward": forward, "shares": per_edge}
 
 
 def _formula(
     recording: Recording, named: Mapping[int, str], nodes: int, operands: list[int], place: int
 ) -> Formula:
+    # Not inside of `_rule`: a function that calls itself there would keep the graph alive.
     if place in named:
         return named[place]
     if place < nodes:
@@ -191,7 +176,7 @@ def _formula(
 # ---- Optimizers: their update rules, recorded from their code, and their state
 
 
-def recorded_update(optimizer: Optimizer) -> dict[str, Any]:
+def recorded_update(optimizer: Optimizer) -> Data:
     """The rule by which an optimizer updates a parameter, with its momentum, betas and eps.
 
     Returns:
@@ -241,7 +226,7 @@ def recorded_update(optimizer: Optimizer) -> dict[str, Any]:
     return {"memory": list(memory), "steps": formulas, "figures": told}
 
 
-def state_of(optimizer: Optimizer, parameters: Sequence[Value]) -> dict[str, Any]:
+def state_of(optimizer: Optimizer, parameters: Sequence[Value]) -> Data:
     """The settings of an optimizer, the steps it has taken, and what it keeps of each parameter.
 
     >>> state_of(SGD(p := [Value(0.0)], lr=0.1, momentum=0.9), p)
@@ -254,9 +239,8 @@ def state_of(optimizer: Optimizer, parameters: Sequence[Value]) -> dict[str, Any
         fix = f"pass {name}(model.parameters())"
         raise ValueError(f"optimizer expects the parameters of the model: {fix}")
     place = {p: i for i, p in enumerate(optimizer.parameters)}
-    memory = {
-        kept: optimizer._parameters.state(kept) for kept in recorded_update(optimizer)["memory"]
-    }
+    names = recorded_update(optimizer)["memory"]
+    memory = {kept: optimizer._parameters.state(kept) for kept in names}
     return {
         "name": "Momentum" if "v" in memory else name,
         "rate": optimizer.lr,

@@ -25,21 +25,19 @@ from micrograd.losses import binary_cross_entropy_with_logits, cross_entropy, hi
 from micrograd.nn import ACTIVATIONS, Module
 from micrograd.optim import SGD, Adam, AdamW, Optimizer
 from micrograd.pages.page import Page, in_languages
-from micrograd.pages.pieces import call_of, piece, recorded_update, state_of, weights_of
+from micrograd.pages.pieces import Data, call_of, piece, recorded_update, state_of, weights_of
 from micrograd.program.foreign import check_engine
 from micrograd.program.models import Weights, stages_of
 from micrograd.texts import said
 
+Loss = Callable[..., Value]
+ENTROPY, TORCH = "cross-entropy", "torch.nn.functional.{}(scores[:, 0], y.double())"
 # What the page calls each loss, and how PyTorch computes it from all scores and labels y.
-IN_TORCH = "torch.nn.functional.{}(scores[:, 0], y.double())"
-KNOWN: dict[Callable[..., Value], tuple[str, str]] = {
-    binary_cross_entropy_with_logits: (
-        "cross-entropy",
-        IN_TORCH.format("binary_cross_entropy_with_logits"),
-    ),
-    cross_entropy: ("cross-entropy", "torch.nn.functional.cross_entropy(scores, y)"),
+KNOWN: dict[Loss, tuple[str, str]] = {
+    binary_cross_entropy_with_logits: (ENTROPY, TORCH.format("binary_cross_entropy_with_logits")),
+    cross_entropy: (ENTROPY, "torch.nn.functional.cross_entropy(scores, y)"),
     hinge: ("hinge", "(1 - y * scores[:, 0]).relu().mean()"),
-    squared_error: ("squared error", IN_TORCH.format("mse_loss")),
+    squared_error: ("squared error", TORCH.format("mse_loss")),
 }
 
 
@@ -58,23 +56,20 @@ def playground(
 ) -> Page:
     """A page that trains the model, starting from its weights; the model itself does not change.
 
-    "Present" makes a slide of it: what a step did, the network, the plane and the curves. A site
-    of your own can embed the saved file in an iframe: with the address page.html#embed it shows
-    the buttons, the points and the network alone.
+    "Present" makes a slide of it: what a step did, the network, the plane and the curves. Your own
+    site can embed the file in an iframe: page.html#embed has the buttons, points and network alone.
 
     Two inputs are shown as a plane, one as a curve, any others as a table of the points. 16 inputs,
     64, 784 or another square are also the pixels of an image, row by row from the top.
 
     Args:
         model: takes the inputs [x1, x2, ...] of a point and returns one score, positive for class
-            1, or one score for each class, or a number to predict. By default the page makes a
-            2-8-8-1 network, or one with an output for each class. Neurons can be added only to an
-            MLP, ours or one like the lecture's.
+            1, or one score for each class, or a number to predict. By default a 2-8-8-1 network, or
+            one output for each class. Neurons can be added only to an MLP, ours or the lecture's.
         X: n points with any number of inputs each, whose names are those of the columns of a table
             of pandas; or n numbers for a curve. By default the page draws two moons.
-        y: n labels: 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes. For regression, n
-            numbers to predict: so they are understood if there is one input, or if some of them
-            are not whole.
+        y: n labels: 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes. If there is one input,
+            or if some of them are not whole, they are numbers to predict, for regression.
         loss: takes what the model returns and the label; by default for one score
             `binary_cross_entropy_with_logits`, `cross_entropy` for several, `squared_error` for
             regression. The page takes its mean over the examples. Neither may branch on a number.
@@ -104,7 +99,7 @@ def playground(
     known = set(flat(y) if y is not None else ())
     numeric = inputs == 1 or any(isinstance(k, float) and k % 1 > 0 for k in known)
     k = len(known) if not numeric and known == {*range(len(known))} else 2
-    shown: dict[str, Any] = {"sizes": [inputs, 8, 8, 1 if k <= 2 else k]}
+    shown: Data = {"sizes": [inputs, 8, 8, 1 if k <= 2 else k]}
     if model is not None:
         parameters = parameters or _parameters(model, inputs)
         shown = _model(model, layers, parameters, inputs)
@@ -115,8 +110,8 @@ def playground(
         raise ValueError(f"{expected}, got {outputs}: build it as in MLP({inputs}, [8, {k}])")
     if names is not None and len(names) != classes:
         raise ValueError(f"names expects a name for each of {classes} classes, got {list(names)}")
-    signs = y is None or -1 in flat(y)
-    usual_names = ("-1", "1") if signs and y is not None else tuple(map(str, range(classes)))
+    signs = y is None or -1 in known
+    usual_names = ("-1", "1") if -1 in known else tuple(map(str, range(classes)))
     if numeric:
         if outputs > 1:
             raise ValueError(f"regression expects a model of 1 output, got {outputs}")
@@ -126,11 +121,9 @@ def playground(
         rows, labels, called = examples(X, y, names or usual_names, inputs=inputs)
         points = [[*x, k] for x, k in zip(rows, labels, strict=True)]
     can_change = "sizes" in shown  # its inputs and outputs, for other points
-    losses = {
-        k: _losses(k, signs) for k in ((1, *range(3, MOST_CLASSES + 1)) if can_change else ())
-    }
+    others = (1, *range(3, MOST_CLASSES + 1)) if can_change else ()
+    losses = {k: _losses(k, signs) for k in others}
     losses[outputs] = _losses(outputs, signs, None if numeric else loss, can_change)
-    table: Any = X
     of_curve = loss if numeric and loss else squared_error
     data = {
         # a step of a neuron's sum, which begins with its bias; and its activations
@@ -138,7 +131,7 @@ def playground(
         | {name: piece(f, 1) for name, f in ACTIVATIONS.items()},
         "model": None if model is None else shown,
         "losses": losses,
-        "inputs": [*map(str, getattr(table, "columns", ()))] or inputs,
+        "inputs": [*map(str, getattr(X, "columns", ()))] or inputs,
         "isRegression": numeric,
         "regression": _loss(of_curve, 0) if numeric or can_change else None,
         "names": called,
@@ -152,11 +145,9 @@ def playground(
     return Page("playground", data, about, 860, title)
 
 
-def _model(
-    model: Any, layers: list[Any], parameters: Sequence[Value], inputs: int
-) -> dict[str, Any]:
+def _model(model: Any, layers: list[Any], parameters: list[Value], inputs: int) -> Data:
     # The model as the page needs it: the sizes of an MLP, else what it computes.
-    data: dict[str, Any] = {"weights": weights_of(parameters)}
+    data: Data = {"weights": weights_of(parameters)}
     if layers:
         sizes = [len(layers[0][0][0]), *map(len, layers)]
         if sizes[0] != inputs:
@@ -200,19 +191,15 @@ def _parameters(model: Any, inputs: int) -> list[Value]:
 
 
 def _losses(
-    outputs: int, signs: bool, own: Callable[..., Value] | None = None, can_change: bool = True
-) -> list[dict[str, Any]]:
+    outputs: int, signs: bool, own: Loss | None = None, can_change: bool = True
+) -> list[Data]:
     # Those to choose from for so many outputs, a given one first.
-    usual: list[Callable[..., Value]] = [cross_entropy]
-    if outputs == 1:
-        usual = [binary_cross_entropy_with_logits, hinge, squared_error]
+    usual = [f for f in KNOWN if (f is cross_entropy) == (outputs > 1)]
     found = dict.fromkeys([own, *usual] if own else usual)
     return [_loss(f, outputs, signs, can_change and f is cross_entropy) for f in found]
 
 
-def _loss(
-    loss: Callable[..., Value], outputs: int, signs: bool = False, takes_label: bool = False
-) -> dict[str, Any]:
+def _loss(loss: Loss, outputs: int, signs: bool = False, takes_label: bool = False) -> Data:
     # With one output, the targets are 0 and 1 for cross-entropies and -1 and 1 for the hinge loss.
     # For other losses they are like the labels in y, or -1 and 1 if there is no y. In regression,
     # the number to predict is an input of the piece; so is the label if it takes one.
@@ -220,7 +207,7 @@ def _loss(
     doubled = outputs == 1 and (loss is hinge or (signs and not is_entropy))
     targets = ([-1, 1] if doubled else list(range(max(outputs, 2)))) if outputs else []
 
-    def behind(target: int) -> dict[str, Any]:
+    def behind(target: int) -> Data:
         return piece(lambda *z: loss(z[0] if outputs == 1 else list(z), target), outputs)
 
     classes = [behind(target) for target in targets if not takes_label]
@@ -228,9 +215,8 @@ def _loss(
         classes = [piece(lambda *z: loss(list(z[:-1]), z[-1].data), outputs + 1)]
     is_squared = loss is squared_error and outputs == 1
     function = getattr(loss, "__name__", "<lambda>")
-    name, pytorch = KNOWN.get(
-        loss, (said("pages", "loss.your loss") if function == "<lambda>" else function, "")
-    )
+    called = said("pages", "loss.your loss") if function == "<lambda>" else function
+    name, pytorch = KNOWN.get(loss, (called, ""))
     return {
         **{"name": name, "function": function, "pytorch": pytorch, "targets": targets},
         "threshold": sum(targets) / 2 if is_squared else 0.0,  # a score above it is class 1
@@ -238,7 +224,7 @@ def _loss(
     }
 
 
-def _updates(given: Optimizer | None) -> dict[str, Any]:
+def _updates(given: Optimizer | None) -> Data:
     # The optimizers that the page offers, and those of their settings that stay as they are.
     momentum = getattr(given, "momentum", 0) or 0.9
     betas, eps = getattr(given, "betas", (0.9, 0.999)), getattr(given, "eps", 1e-8)

@@ -80,12 +80,9 @@ def _task(n: int, loss: Value, names: Mapping[str, object]) -> tuple[str, str]:
     head = f'<section class="{size}"><h2>{html.escape(said("pages", "worksheet.task", n=n))}</h2>'
     look: dict[str, Any] = {"names": names, "level": "op"}
     named = {box.number: box.short or number(box.data) for box in drawn.nodes}
-    lines = [
-        f"{named[box.number]} = {formula(box.op, [named[x] for x in box.operands])}"
-        for box in drawn.nodes
-        if box.operands and box.short
-    ]
-    is_told = all(box.short for box in drawn.nodes if box.operands)
+    results = [box for box in drawn.nodes if box.operands]
+    lines = [f"{b.short} = {formula(b.op, [named[x] for x in b.operands])}" for b in results]
+    is_told = all(box.short for box in results)
     told = f'<p class="formulas">{html.escape("; ".join(lines))}</p>' if is_told else ""
     with restored(order := topological_order(loss)):
         for node in order:
@@ -139,9 +136,8 @@ def exercise(level: int = 1, seed: int = 0) -> Value:
     rng = random.Random(f"{level} {seed}")
     while True:
         try:
-            order = topological_order(
-                _network(rng, seed % 2) if level == 4 else _graph(rng, STEPS[level])
-            )
+            made = _network(rng, seed % 2) if level == 4 else _graph(rng, STEPS[level])
+            order = topological_order(made)
             order[-1].backward()
         except FAILURES:  # a division by zero
             continue
