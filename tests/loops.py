@@ -82,16 +82,12 @@ ONE_CALL = "    compiled.step(optimizer, xs, ys)\n"
 COMPILED = ("before", f"compiled = micrograd.compile(lambda x, t: {LOSS})\nbefore")
 CROSS = "(lambda p: -(t * p.log() + (1 - t) * (1 - p).log()))(0.5 + model(x) / 2.01)"
 ACCURACY = ("model, bar", "model, xs, ys, bar")
-TOGETHER = ("pairs = [*zip(xs, ys)]; random.shuffle(pairs); xs[:], ys[:] = zip(*pairs)\n"
-            "    loss = sum")  # fmt: skip
 HUNDRED = [(f"xs = {FOUR}\nys = [1.0, -1.0, -1.0, 1.0]", "xs, ys = moons(100, noise=0.1, seed=1)"),
            (MODEL, "MLP(2, [4, 1], 'tanh')"), ACCURACY]  # fmt: skip
 ZEROS = ("[1.0, -1.0, -1.0, 1.0]", "[1, 0, 0, 1]")
 HINGE = "(1 + -t * model(x)).relu()"
 LINEAR = (MODEL, "MLP(3, [4, 1], activation='tanh')")
 MOVE = "    for p in model.parameters():\n        p.data -= 0.05 * p.grad"
-VELOCITY = [("before = 0", "v = 0"),
-            ("p.data -= 0.05 * p.grad", "v = 0.8 * v + p.grad; p.data -= 0.02 * v")]  # fmt: skip
 VELOCITIES = [("before = 0", "v = [0] * 99"), (MOVE, "    for i, p in enumerate("
                "model.parameters()):\n        v[i] = 0.8 * v[i] + p.grad\n        "
                "p.data -= 0.02 * v[i]")]  # fmt: skip
@@ -106,9 +102,6 @@ EACH = (BODY, f"    for x, t in pairs:\n{EACH}")
 SIXTEEN = [(f"xs = {FOUR}\nys = [1.0, -1.0, -1.0, 1.0]", "xs, ys = moons(16, noise=0.1, seed=1)"),
            (MODEL, "MLP(2, [4, 1], 'tanh')")]  # fmt: skip
 BCE = (SUM, "binary_cross_entropy_with_logits(model(xs), ys)")
-PARTS = "".join(f"    {line}\n" for line in BODY.splitlines())
-PARTS = f"    for i in range(0, 16, 4):\n{PARTS}".replace(
-    SUM, "binary_cross_entropy_with_logits(model(xs[i : i + 4]), ys[i : i + 4])")  # fmt: skip
 SOFTMAX = ("before = 0", "def softmax(zs):\n    es = [z.exp() for z in zs]\n"
            "    return [e / sum(es) for e in es]\n")  # fmt: skip
 
@@ -150,10 +143,6 @@ TABLE = [
     Row("uphill", [("60", "100"), ("0.05 * p", "(0.05 - 0.002 * step) * p")],
         [("60", "100"), ("0.05 * p", "(0.05 - 0.0005 * step) * p")]),
     Row("uphill", [*VELOCITIES, ("-= 0.02", "+= 0.02")], VELOCITIES),
-    Row("accumulated", [*VELOCITIES, ("0.8 * v", "v")], VELOCITIES),
-    Row("others", VELOCITY, VELOCITIES),
-    Row("others", [("0.05 * p.grad", "0.05 * max(1, min(-1, p.grad))")],
-        [("0.05 * p.grad", "0.05 * max(-1, min(1, p.grad))")]),
     Row("detached", [(LOSS, "(Value(model(x).data) - t) ** 2")], []),
     Row("detached", [("loss = sum", f"net = {MODEL}\n    loss = sum"), (LOSS, "(net(x) - t) ** 2")],
         [("loss = sum", "net = model\n    loss = sum"), (LOSS, "(net(x) - t) ** 2")]),
@@ -219,11 +208,6 @@ TABLE = [
           "    loss = sum")]),
     Row("shuffled", [("loss = sum", "random.shuffle(xs)\n    loss = sum"), (LOSS, CROSS), ZEROS],
         [(LOSS, CROSS), ZEROS]),
-    Row("shuffled", [("loss = sum", "random.shuffle(xs)\n    loss = sum"), ACCURACY, (
-        SUM, "sum(model(x) ** 2 for x in xs)")],
-        [("loss = sum", TOGETHER), ACCURACY, (SUM, "sum(model(x) ** 2 for x in xs)")]),
-    Row("shuffled", [*SIXTEEN, (BODY, f"    random.shuffle(xs)\n{PARTS}")],
-        [*SIXTEEN, (BODY, f"    {TOGETHER.partition(chr(10))[0]}\n{PARTS}")]),
     Row("crossed", [(SUM, "((np.array([*map(model, xs)]) - np.array(ys)[:, None]) ** 2).mean()")],
         [(SUM, "((np.array([*map(model, xs)]) - np.array(ys)) ** 2).mean()")]),
     Row("twice", [SOFTMAX, LINEAR, (LOSS, "(softmax([model(x)])[0] - (t > 0)) ** 2")],

@@ -159,36 +159,18 @@ def unmoved(h: History) -> Gaps:
 
 
 def accumulated(h: History) -> Gaps:
-    """Gradients that are added to those of the step before, in p.grad or in a velocity.
-
-    Or to some from before the loop, as when a cell of a notebook ran twice.
-    """
+    """Gradients that are added to others: those of the step before, or from before the loop."""
     first = h.first.before if h.first.moved and h.first.number == 1 else []
     if len(h.norms) == 2 and any(first) and not any(h.step.before):
         return named(h, range(len(first)), first) | {"key": "accumulated.first"}
     if len(h.steps) < 3 or not all(step.moved for step in h.steps):
         return None
-    if _adds_up(h):
-        return {"key": "accumulated.velocity"}
     before, last = h.step.before, h.steps[-2]
     used = [i for i, g in enumerate(before) if g and g != h.step.grads[i]]
     kept = [i for i in used if last.data[i] != last.after[i]]
     gaps = named(h, kept, before) if kept else None
     grads = [f"{step.grads[gaps['i']]:.3g}" for step in h.steps] if gaps else []
     return gaps and gaps | {"grads": ", ".join(grads[-3:])}
-
-
-def _adds_up(h: History) -> bool:
-    # Whether d[t] = d[t - 1] - r g[t], with the r of the first step: a velocity without damping.
-    steps = [*h.steps][-3:]
-    rate = -dot(h.first.movement, h.first.grads) / (norm(h.first.grads) ** 2 or math.inf)
-
-    def is_sum(last: Step, step: Step) -> bool:
-        all_three = zip(step.movement, last.movement, step.grads, strict=True)
-        left = [now - before + rate * g for now, before, g in all_three]
-        return norm(left) < ALIKE * norm(step.movement)
-
-    return rate > 0 and steps[0].number + 2 == h.step.number and all(map(is_sum, steps, steps[1:]))
 
 
 def missing(h: History) -> Gaps:
@@ -267,18 +249,6 @@ def uphill(h: History) -> Gaps:
     is_early = off(first) < 0.05 and dot(first.movement, first.grads) > 0
     step = first if is_early else h.step
     return {"rate": norm(step.movement) / norm(step.grads)} if is_early or is_late else None
-
-
-def others(h: History) -> Gaps:
-    """Movements d[i] = a d[i - 1] + b g[i], by the gradients of the parameters before, too."""
-    d, g = h.step.movement, h.step.grads
-    along = [name for name, *dg in zip(h.names, d, g, strict=True) if dg[0] * dg[1] > 0]
-    is_finite = math.isfinite(norm(d) + norm(g))
-    if sum(map(bool, d)) < 6 or not along or not is_finite:  # two unknown numbers fit a few
-        return None
-    new, old = rest(d[1:], g[1:]), rest(d[:-1], g[1:])
-    is_own = norm(new) < STILL * norm(d)
-    return None if is_own or norm(rest(new, old)) > ALIKE * norm(d) else listed(h, along)
 
 
 def too_fast(h: History) -> Gaps:
@@ -391,9 +361,7 @@ def crossed(h: History) -> Gaps:
 
 
 def shuffled(h: History) -> Gaps:
-    """The same examples and the same targets in several steps, or in X and y, in other pairs."""
-    if h.mixed:
-        return {"n": h.mixed}
+    """The same examples and the same targets in several steps, in other pairs."""
     if len(h.looks) < FEW or len(h.seen) <= len(h.look.examples):
         return None
     looks = [sorted(look.examples) for look in h.looks]
@@ -520,7 +488,7 @@ def equal_outputs(h: History) -> Gaps:
 
 CAUSES = (
     nonfinite, unchained, no_backward, stale, detached, unmoved, overwritten, accumulated, renewed,
-    missing, unused, one_example, printed, uphill, others, differences, unbounded, scale,
+    missing, unused, one_example, printed, uphill, differences, unbounded, scale,
     reach, shuffled, crossed, twice, imbalance, equal_weights,
 )  # fmt: skip
 EFFECTS = (

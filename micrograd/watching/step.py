@@ -246,7 +246,6 @@ class History:
     decay: float = 0.0  # the largest weight decay of these optimizers
     hidden: Sequence[tuple[str, Any]] = ()  # in the model, not in parameters()
     numbered: str = field(default_factory=lambda: texts_of("watch")["run.layer"])
-    mixed: int = 0  # examples, if X was shuffled without y since the beginning, or y without X
     examples: int = 0  # in X, or in a variable that has the example of the loss
 
     def add(self, step: Step) -> None:

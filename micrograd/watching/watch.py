@@ -26,7 +26,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from itertools import permutations
 from numbers import Real
 from operator import length_hint
 from time import perf_counter
@@ -100,8 +99,6 @@ class Run:
         self.findings: dict[str, str] = {}  # sentences, by their names in findings.py
         self._texts = texts_of("watch", language)
         self._times: Counter[str] = Counter()
-        self._given = X, y
-        self._pairs: dict[Any, Any] = {}  # by names of X and y: pairs at first, classes in y
         self._number = 0  # of steps so far
         self._step: Step | None = None  # the one that is going on
         self._unjudged: Step | None = None  # the last one, if it was not looked at
@@ -112,8 +109,6 @@ class Run:
         self._own(model)
         if self.examples:
             self.history.examples = len(self.examples[1])
-            rows, classes = self.examples
-            self._keep((), [*zip(map(tuple, map(flat, rows)), classes, strict=False)])
 
     def _own(self, model: Any) -> None:
         with speaking(self.language):
@@ -307,11 +302,6 @@ class Run:
         self.history.add(step)
         if step.number in (2, EVERY) or not (step.moved or self.history.updates):
             self._look_around()
-        if step.number in (2, FIRST) or step.number % EVERY == 0:
-            now = [(*self._data(names), *before) for names, before in self._pairs.items()]
-            same = (x for x in now if Counter(flat(x[1])) == x[3])  # the classes
-            mixed = [len(X) for X, y, pairs, _ in same if _in_pairs(X, y, pairs) is False]
-            self.history.mixed = mixed[0] if mixed and len(mixed) == len(now) else 0
         if self.examples and self._may_look():
             self._evaluate(*self.examples)
         self._tell(step, times)
@@ -356,16 +346,6 @@ class Run:
         every = (x for x in known.values() if isinstance(x, Optimizer))
         return [x for x in every if not own.isdisjoint(map(id, x.parameters))]
 
-    def _data(self, names: Sequence[str]) -> Sequence[Any]:
-        return [variables(None).get(name, ()) for name in names] or self._given
-
-    def _keep(self, names: Sequence[str], pairs: Sequence[tuple[Any, Any]]) -> None:
-        X, y = self._data(names)
-        classes = flat(y) if len(X) == len(y) <= MOST else [None]
-        are_classes = all(isinstance(t, (Real, str, Value)) for t in classes)
-        if are_classes and _in_pairs(X, y, pairs):
-            self._pairs[names] = pairs, Counter(classes)
-
     def _look_around(self) -> None:
         # What the program has, for a step that moved nothing.
         known, history = variables(None), self.history
@@ -378,10 +358,6 @@ class Run:
             row = [*rows.pop()]
             lists = [x for x in known.values() if isinstance(x, list) and row in x]
             history.examples = max(map(len, lists), default=0)
-        if not self._pairs and max(history.seen.values(), default=1) == 1:  # an epoch, or less
-            some = [k for k, x in known.items() if _is_table(x)]
-            for names in permutations(some, 2):
-                self._keep(names, [*history.seen])
         files = (frame.f_code.co_filename for frame, _ in walk_stack(sys._getframe()))
         file = next((file for file in files if not file.startswith(OTHERS)), "")
         over = next(filter(OVER.match, linecache.getlines(file)), "")
@@ -453,17 +429,6 @@ def _is_parameter(thing: object) -> bool:
     return hasattr(thing, "data") and hasattr(thing, "grad") and not hasattr(thing, "__len__")
 
 
-def _in_pairs(X: Any, y: Any, seen: Sequence[tuple[Any, Any]]) -> bool | None:
-    # Whether each class of these examples goes with one that was seen; None for other examples.
-    with suppress(TypeError):  # what is in them has no hash
-        at = dict(zip((tuple(flat(row)) for row in plain(X)), flat(y), strict=False))
-        pairs = {(t, at.get(row)) for row, t in seen}
-        if len(X) == len(y) == len(at) and at.keys() >= {row for row, _ in seen}:
-            n, m = (len({pair[i] for pair in pairs}) for i in (0, 1))
-            return n == m == len(pairs) <= len({*seen}) / 2
-    return None
-
-
 def _parameters(model: Any) -> tuple[Sequence[str], Sequence[Any], Sequence[tuple[str, Any]]]:
     # Names (paths in the model, variables, or labels) and parameters; and pairs of them for those
     # in the model that parameters() leaves out.
@@ -504,7 +469,3 @@ def _ignores_upstream(node: Value) -> bool:
         first, second = (contributions(node, upstream) for upstream in (1.0, 2.0))
         return any(first) and first == second
     return False
-
-
-def _is_table(x: object) -> bool:
-    return isinstance(x, (list, tuple)) or bool(hasattr(x, "__len__") and getattr(x, "shape", ()))
