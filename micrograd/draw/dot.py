@@ -106,7 +106,6 @@ def draw_dot(
             gradients. The same call without it draws the solution; `worksheet` prints both.
         frame: a drawing of the same graph at another time, usually the final one: each card gets
             its size and place there, and its caption stays, so that slides do not jump.
-        language: that of the words in it, as in `explain`.
 
     Raises:
         TypeError: the root is not a Value, or another argument has the wrong type.

@@ -84,7 +84,6 @@ def draw_network(
         names: for each column the names of its circles, or a text with which they begin: "xhy" for
             inputs x1, x2, ..., hidden neurons h1, ..., outputs y1, ...; ["x_M", "h_J", "y_K"] for
             x1, x2, ..., x_M, in a picture of networks of any sizes M, J, K.
-        language: that of the words in it, as in `explain`.
 
     Raises:
         ValueError: the model contains another kind of module, or does more than to call its layers,

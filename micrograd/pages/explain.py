@@ -72,7 +72,6 @@ def explain(
             derivatives (see `micrograd/program/foreign.py`).
         names: where to look for names; by default the caller's variables, {} for nowhere. A node
             without one is called by its formula, such as x₁w₁, if short, else its operation: sum₂.
-        title: title of the page and of the browser window.
         level: what is unfolded at first: 'op', 'neuron', 'layer' or 'array'; by default as much as
             fits into 25 cards. Or, as in `draw_dot`, a depth or a part: a function run by `calls`.
         rankdir: direction of the graph, 'LR' (to the right) or 'TB' (downwards).

@@ -73,12 +73,10 @@ def playground(
         loss: takes what the model returns and the label; by default for one score
             `binary_cross_entropy_with_logits`, `cross_entropy` for several, `squared_error` for
             regression. The page takes its mean over the examples. Neither may branch on a number.
-        names: names of the classes.
+        names: those of the classes.
         optimizer: an SGD, Adam or AdamW, whose settings and moments the page starts from.
-        title: title of the page and of the browser window.
-        language: the language of the page: that of a file in `micrograd/texts/`, or of `texts`.
-        texts: a TOML file of your own, whose texts replace those of the page.
-        languages: several languages, such as ["en", "de"], for a page with a menu of them.
+
+    `language`, `texts` and `languages` are as in `explain`.
 
     >>> from micrograd.nn import MLP
     >>> playground(MLP(2, [4, 1]), [[0.0, 1.0], [1.0, 0.0]], [0, 1])

@@ -49,16 +49,8 @@ def worksheet(
     The numbers of leaves are given; data of results and all gradients are to be filled in. The
     solutions have the contributions to each gradient. The gradients of your graphs stay.
 
-    Args:
-        losses: results, as in `explain`; `exercise` makes random ones.
-        names: as in `explain`, like the other arguments.
-        title: by default, backpropagation by hand.
-        language: the language of the page.
-        texts: a TOML file with texts of your own.
-
-    Raises:
-        TypeError: a loss is not a Value.
-        ValueError: no loss is given.
+    The arguments are as in `explain`; `exercise` makes random losses. Without a loss, it is a
+    ValueError.
 
     >>> a, b = Value(2.0), Value(-3.0)
     >>> worksheet(a * b + a)

@@ -53,8 +53,6 @@ def decision_boundary(
         names: names of the classes, for the legend; by default the labels, such as -1 and 1.
         true_boundary: points of the line that the model should find, shape (m, 2), drawn dashed.
         ax: the Axes to draw on, whose title stays; by default on a new figure.
-        dark: whether a new figure has a dark background.
-        language: that of the words in it, as in `explain`.
 
     Raises:
         ValueError: shapes or labels are not as described, or a score is NaN.

@@ -133,13 +133,7 @@ def health(run: Run, *, dark: bool = False, language: str | None = None) -> Figu
     the base-10 logarithm of |step| / |parameters| over the steps: about -3, a thousandth, is usual;
     far above it a rate is too large, far below too small; it is empty if nothing moved.
 
-    Args:
-        run: what `watch` returned, after the loop.
-        dark: whether the figure has a dark background.
-        language: that of the words in it, as in `explain`.
-
-    Raises:
-        ValueError: the run has no step yet.
+    `run` is what `watch` returned, after the loop; a run without a step is a ValueError.
 
     Source: A. Karpathy, "Building makemore, part 3: activations and gradients, BatchNorm", 2022.
     """

@@ -75,9 +75,7 @@ class History:
             MLP, ours or one like the lecture's, or a Sequential with all preprocessing of inputs.
         X, y, names, true_boundary: as in `decision_boundary`.
         X_validation, y_validation: more points and labels, for the accuracy in validation.
-        title: text above the picture.
         unit: what is counted from one record to the next, such as "epoch".
-        language: that of its page and films, as in `explain`.
     """
 
     model: Model

@@ -52,15 +52,11 @@ def slope(
     in the end for the present data of x; gradients stay as they are.
 
     Args:
-        loss: the result of a computation.
-        x: a leaf that it was computed from.
-        move: how far x moves.
+        x: a leaf that the loss was computed from.
         reach: how far the curve goes to both sides of x; by default at least as far as the move.
             Where the result is not defined, as log(x) at -1, it has a gap.
         names: where to look for the names of both; by default the variables of the code that calls.
         ax: the Axes to draw on; by default on a new figure.
-        dark: whether a new figure has a dark background.
-        language: that of the words in it, as in `explain`.
 
     Raises:
         ValueError: x is not a leaf of the graph of loss.
@@ -145,8 +141,6 @@ def landscape(
         reach: how far from the present parameters the picture goes at least, to each side; for a
             model, in units of the directions.
         seed: of the random direction.
-        dark: whether the figure has a dark background.
-        language: that of the words in it, as in `explain`.
 
     Raises:
         ValueError: an optimizer has other parameters, or rows of a path have the wrong length.

@@ -78,7 +78,6 @@ class Run:
         X: examples; with them, the bar shows the accuracy, of the first thousand.
         y: the classes of the examples.
         bar: whether there is a progress bar.
-        language: that of the sentences, as in `explain`.
 
     Raises:
         TypeError: the model has something else than parameters with one number each.
