@@ -1,4 +1,4 @@
-"""The report on a class, as text, JSON and HTML.
+"""The report on a class, as text and HTML.
 
 For each mistake, it shows the smallest program that fails, what was expected and what was found;
 a notebook also draws it, with the wrong numbers in red.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from html import escape
 from typing import Any
@@ -65,13 +65,6 @@ class Report:
 
     def _with(self, status: str) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if check.status == status)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The report as dicts and lists, for JSON; `mistakes` has the names of checks, grouped."""
-        names = ("name", "passed", "exit_code", "progress")
-        checks = [{"name": x.name, "rule": x.rule, "fix": x.fix} | asdict(x) for x in self.checks]
-        mistakes = [[check.name for check in group] for group in self.mistakes]
-        return {x: getattr(self, x) for x in names} | {"checks": checks, "mistakes": mistakes}
 
     @spoken
     def text(self, hints: int = 3) -> str:
