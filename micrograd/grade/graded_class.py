@@ -16,7 +16,7 @@ import re
 import sys
 import sysconfig
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from operator import attrgetter
@@ -35,14 +35,11 @@ LIBRARIES = ("stdlib", "platstdlib", "purelib", "platlib")
 ELSEWHERE = str(Path(__file__).parent), "<frozen", *map(sysconfig.get_path, LIBRARIES)
 
 
-Numbers = Mapping[str, float]  # of the Values of a program, by name
-
-
 class Observed(NamedTuple):
-    """Data and gradients of the Values of a program."""
+    """Data and gradients of the Values of a program, by name."""
 
-    data: Numbers
-    grad: Numbers
+    data: dict[str, float]
+    grad: dict[str, float]
 
 
 class BrokenRule(Exception):  # noqa: N818 - not an error here, but a finding
@@ -60,15 +57,15 @@ class RaisedError(BrokenRule):
         self.kinds = {kind.__name__ for kind in type(error).__mro__}
         text = " ".join(f"{type(error).__name__}: {shown(error, LONGEST)}".split())
         self.text, self.place, line = printable(text.removesuffix(":")), "", ""
-        frames = [(x.f_code, line) for x, line in traceback.walk_tb(error.__traceback__)]
-        outside = [x for x in frames if not x[0].co_filename.startswith(ELSEWHERE)]
-        self.calls = [code.co_name for code, _ in outside]
-        for code, number in outside[-1:]:
-            file = Path(code.co_filename).name
-            self.place = printable(f"in {code.co_name}, line {number} of {file}")
-            line = linecache.getline(code.co_filename, number) * (outside[-1] is frames[-1])
+        frames = traceback.extract_tb(error.__traceback__)
+        outside = [frame for frame in frames if not frame.filename.startswith(ELSEWHERE)]
+        self.calls = [frame.name for frame in outside]
+        for last in outside[-1:]:
+            file = Path(last.filename).name
+            self.place = printable(f"in {last.name}, line {last.lineno} of {file}")
+            line = (last.line or "") * (last is frames[-1])
         # `assert insintance(x, int)` raises a NameError, which is a mistake
-        said = re.search(r"(?:^|: )(?:(assert)\b|raise (?:\w+\.)*(\w+))", line.strip())
+        said = re.search(r"(?:^|: )(?:(assert)\b|raise (?:\w+\.)*(\w+))", line)
         meant = said and ("AssertionError" if said[1] else said[2])
         self.on_purpose = meant in (type(error).__name__, "NotImplemented")
         super().__init__("runs", "no error", self.text)
@@ -166,14 +163,14 @@ class GradedClass:
         """Data and gradients after a program; a BrokenRule, if one of them is not a number."""
         with raising():
             made = self.run(program, backward)
-        tables: dict[str, dict[str, float]] = {"data": {}, "grad": {}}
+        numbers = Observed({}, {})
         for name, v in made.items():
-            for word, table in tables.items():
-                table[name] = self.number(name, v, word)
+            numbers.data[name] = self.number(name, v, "data")
+            numbers.grad[name] = self.number(name, v, "grad")
             if name in leaves_of(program) and (count := operands(v)):
                 rule = "fresh" if len({*map(id, made.values())}) == len(made) else "result"
                 raise BrokenRule(rule, f"{name}._prev is empty", f"{name}._prev holds {count}")
-        return Observed(**tables)
+        return numbers
 
     def number(self, name: str, v: Any, word: str) -> float:
         """The data or grad of what a program calls by this name; an array of one is a number."""
@@ -200,10 +197,15 @@ class GradedClass:
             return found if isinstance(found, RaisedError) else None
         return None
 
-    def gradients(self, program: str) -> Numbers:
-        """Gradients after a program, empty if it raises an error."""
+    def gradients(self, program: str, **before: float) -> dict[str, float]:
+        """Gradients after a program, empty if it raises an error.
+
+        Those in `before` are set right before its last step.
+        """
+        *steps, last = program.split("; ")
+        given = (f"{name}.grad = {x}" for name, x in before.items())
         with suppress(BrokenRule):
-            return self.observed(program).grad
+            return self.observed("; ".join([*steps, *given, last])).grad
         return {}
 
     def tried(self, default: Any, program: str) -> Any:
@@ -211,6 +213,12 @@ class GradedClass:
         with suppress(*caught):
             return [*self.run(program).values()][-1]
         return default
+
+    def holds_operands(self, program: str) -> bool:
+        """Whether each Value in a program but the last is in the _prev of another one."""
+        made = self.run(program, backward=False)
+        held = {id(x) for v in made.values() if operands(v) for x in v._prev}
+        return all(id(v) in held for name, v in made.items() if name != root_of(program))
 
     def calls(self, doublings: int) -> int:
         """The number of function calls in backward() on a graph with 2^doublings paths."""

@@ -250,15 +250,13 @@ def needed_for(name: str, statements: Sequence[Statement]) -> list[Statement]:
     >>> [ast.unparse(node) for _, node in needed]
     ['tape = []', 'Value = [tape]']
     """
-    names, kept, count = {name, "*"}, dict[int, Statement](), -1
-    while len(kept) > count:
-        count = len(kept)
-        for i, statement in enumerate(statements):
-            bound, used = _names(statement[1])
-            if bound & names:
-                kept[i] = statement
-                names |= used
-    return [kept[i] for i in sorted(kept)]
+    names, count = {name, "*"}, 0
+    while len(names) > count:
+        count = len(names)
+        for _, node in statements:
+            bound, used = _names(node)
+            names |= used if bound & names else set()
+    return [x for x in statements if _names(x[1])[0] & names]
 
 
 @cache

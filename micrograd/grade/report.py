@@ -2,20 +2,23 @@
 
 For each mistake, it shows the smallest program that fails, what was expected and what was found;
 a notebook also draws it, with the wrong numbers in red.
+
+A failed check is not a mistake yet: one `=` instead of `+=` makes dozens of checks fail. So those
+that follow from a mistake found before are set aside (`affects` in rules.toml says which). What
+remains are the entries of the report, in the order in which a learner would mend them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from html import escape
 from typing import Any
 
-from micrograd.grade.checking import grouped
-from micrograd.grade.programs import OURS, STATUSES, Check, task_of
+from micrograd.grade.programs import EXPRESSIONS, OURS, ROWS, STATUSES, Check, methods_in, task_of
 from micrograd.texts import said, spoken, wrap
 
 WIDTH, INDENT = 80, " " * 10  # columns of a report, and of lines that continue another
@@ -45,7 +48,13 @@ class Report:
     @property
     def mistakes(self) -> tuple[tuple[Check, ...], ...]:
         """The failed checks, grouped by probable cause; the clearest of each group comes first."""
-        return grouped(self.checks)
+        groups: list[list[Check]] = []
+        for check in self._with("failed"):
+            group = next((group for group in groups if _has_same_cause(check, group)), [])
+            if not group:
+                groups.append(group)
+            group.append(check)
+        return tuple(map(tuple, groups))
 
     @property
     def notes(self) -> tuple[Check, ...]:
@@ -123,6 +132,33 @@ class Report:
         with suppress(ImportError):  # without Graphviz, the text is still of use
             shown += [_figure(first) for first, *_ in self.mistakes[:EXPLAINED]]
         return "\n".join(shown)
+
+
+def _has_same_cause(later: Check, group: Sequence[Check]) -> bool:
+    first, affects = group[0], ROWS[group[0].mistake].get("affects", ())
+    if "everything" in affects or (later.place and later.place == first.place):
+        return True
+    if later.expected == "no error" and _error(later) in map(_error, group):
+        return True
+    if later.mistake == first.mistake and later.mistake not in ("value", "derivative", "runs"):
+        return True
+    if later.operation in EXPRESSIONS and later.operation in {check.operation for check in group}:
+        return True
+    if first.mistake == "result" and methods_in(first.program) & methods_in(later.program):
+        return True
+    if "numbers" in ROWS[later.mistake].get("affects", ()):
+        return False
+    is_whole = "operation" in affects or first.aspect == "inner operand"
+    if is_whole and first.operation in EXPRESSIONS:
+        return later.composed or bool(methods_in(first.operation) & methods_in(later.program))
+    if "reuse" in affects:
+        return later.composed or later.aspect not in ("value", "gradient", "chain rule")
+    return "gradients" in affects and later.aspect != "value"
+
+
+def _error(check: Check) -> str:
+    operator, *_ = check.found.partition("'")  # the operands differ from check to check
+    return operator if "unsupported operand" in operator else check.found
 
 
 def _figure(check: Check) -> str:
