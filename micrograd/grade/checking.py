@@ -59,9 +59,6 @@ def _is_composed(row: Row, graded: GradedClass) -> bool:
     return has_inner or (own is not None and own not in methods_in(row.expression))
 
 
-# ---- 2. Operations that are not there yet
-
-
 def _is_there(row: Row, graded: GradedClass) -> bool:
     """Whether the class has the operation; the only way to find out is to try it."""
     is_of_numpy = row.operation == "NumPy"
@@ -72,9 +69,8 @@ def _is_there(row: Row, graded: GradedClass) -> bool:
     # An error about the number, as for the log of -1: the class may raise it wrongly.
     of_number = {"ValueError", "ArithmeticError", "RecursionError"} & error.kinds
     is_refused = "**" in row.operation or row.mistake in ("wrap", "reflected", "numpy")
-    if error.on_purpose and (not of_number or is_refused):
-        return False
-    if {"NotImplementedError", "ModuleNotFoundError"} & error.kinds:
+    is_meant = error.on_purpose and (not of_number or is_refused)
+    if is_meant or {"NotImplementedError", "ModuleNotFoundError"} & error.kinds:
         return False
     is_type = bool({"TypeError", "AttributeError"} & error.kinds)
     if row.operation in ("a ** b", "2.0 ** a"):  # the lecture's __pow__ takes plain exponents only
@@ -88,7 +84,7 @@ def _is_there(row: Row, graded: GradedClass) -> bool:
     return row.mistake not in ("wrap", "reflected") or not all(map(graded.error_in, beside))
 
 
-# ---- 3. One program
+# ---- 2. One program
 
 
 def _judgement(row: Row, program: str, graded: GradedClass) -> Check:
@@ -147,7 +143,7 @@ def _told(attribute: str, names: list[str], values: dict[str, float]) -> str:
     return ", ".join(f"{name}.{attribute} = {values[name]:.6g}" for name in names)
 
 
-# ---- 4. Causes of wrong gradients
+# ---- 3. Causes of wrong gradients
 
 
 def _mistake_behind_gradients(
@@ -162,9 +158,8 @@ def _mistake_behind_gradients(
         return "recursive"
     if "_backward" in _code(graded.tried(None, f"{program}; f = {root_of(program)}._backward"))[1]:
         return "calls"
-    if row.mistake == "operands":  # a + a or a * a
-        is_overwritten = _overwrites("a + b" if "+" in program else "a * b", graded)
-        return "accumulate" if is_overwritten else "operands"
+    if row.mistake == "operands" and _overwrites("a + b" if "+" in program else "a * b", graded):
+        return "accumulate"
     if row.mistake == "children" and graded.holds_operands(program):
         return "walk"
     if not row.expression:  # if too much arrives in the order's graphs, whose data is all positive
@@ -267,7 +262,7 @@ def _calls_of_closure(program: str, graded: GradedClass) -> int:
     return count
 
 
-# ---- 5. Causes of errors
+# ---- 4. Causes of errors
 
 
 def _mistake_behind_error(error: RaisedError, row: Row, graded: GradedClass) -> str:
@@ -307,7 +302,7 @@ def _is_of_values(error: RaisedError, name: str) -> bool:
     return last.startswith("__") if "_backward" in callers else last == "_backward" and is_operand
 
 
-# ---- 6. The tasks of `micrograd start`: later ones are not mistakes
+# ---- 5. The tasks of `micrograd start`: later ones are not mistakes
 
 
 def is_to_do(row: Row, graded: GradedClass) -> bool:

@@ -57,15 +57,15 @@ class RaisedError(BrokenRule):
         self.kinds = {kind.__name__ for kind in type(error).__mro__}
         text = " ".join(f"{type(error).__name__}: {shown(error, LONGEST)}".split())
         self.text, self.place, line = printable(text.removesuffix(":")), "", ""
-        frames = traceback.extract_tb(error.__traceback__)
-        outside = [frame for frame in frames if not frame.filename.startswith(ELSEWHERE)]
-        self.calls = [frame.name for frame in outside]
-        for last in outside[-1:]:
-            file = Path(last.filename).name
-            self.place = printable(f"in {last.name}, line {last.lineno} of {file}")
-            line = (last.line or "") * (last is frames[-1])
+        frames = [(x.f_code, line) for x, line in traceback.walk_tb(error.__traceback__)]
+        outside = [x for x in frames if not x[0].co_filename.startswith(ELSEWHERE)]
+        self.calls = [code.co_name for code, _ in outside]
+        for code, number in outside[-1:]:
+            file = Path(code.co_filename).name
+            self.place = printable(f"in {code.co_name}, line {number} of {file}")
+            line = linecache.getline(code.co_filename, number) * (outside[-1] is frames[-1])
         # `assert insintance(x, int)` raises a NameError, which is a mistake
-        said = re.search(r"(?:^|: )(?:(assert)\b|raise (?:\w+\.)*(\w+))", line)
+        said = re.search(r"(?:^|: )(?:(assert)\b|raise (?:\w+\.)*(\w+))", line.strip())
         meant = said and ("AssertionError" if said[1] else said[2])
         self.on_purpose = meant in (type(error).__name__, "NotImplemented")
         super().__init__("runs", "no error", self.text)
@@ -152,25 +152,24 @@ class GradedClass:
         """The instances in a program, by name; `backward=False` runs only the forward pass."""
         program = program.replace(".backward()", f".{self.walk}()")
         steps = [x for x in program.split("; ") if backward or not re.match(r"\w+\.", x)]
-        names: dict[str, Any] = {"Value": self.made, "__builtins__": __builtins__}
+        given, made = dict[str, Any](Value=self.made), dict[str, Any]()
         if "np." in program:
-            names["np"] = importlib.import_module("numpy")
-        made = dict(names)
-        exec(compile("\n".join(steps), __file__, "exec"), made)  # never a mistake's place
-        return {name: x for name, x in made.items() if name not in names}
+            given["np"] = importlib.import_module("numpy")
+        exec(compile("\n".join(steps), __file__, "exec"), given, made)  # never a mistake's place
+        return made
 
     def observed(self, program: str, backward: bool = True) -> Observed:
         """Data and gradients after a program; a BrokenRule, if one of them is not a number."""
         with raising():
             made = self.run(program, backward)
-        numbers = Observed({}, {})
+        observed = Observed({}, {})
         for name, v in made.items():
-            numbers.data[name] = self.number(name, v, "data")
-            numbers.grad[name] = self.number(name, v, "grad")
+            observed.data[name] = self.number(name, v, "data")
+            observed.grad[name] = self.number(name, v, "grad")
             if name in leaves_of(program) and (count := operands(v)):
                 rule = "fresh" if len({*map(id, made.values())}) == len(made) else "result"
                 raise BrokenRule(rule, f"{name}._prev is empty", f"{name}._prev holds {count}")
-        return numbers
+        return observed
 
     def number(self, name: str, v: Any, word: str) -> float:
         """The data or grad of what a program calls by this name; an array of one is a number."""

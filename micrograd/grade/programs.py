@@ -209,11 +209,8 @@ def methods_in(program: str) -> set[str]:
     return {"__pow__" if op == "**" else operations[op].__name__ for op in ops}
 
 
-# Of `micrograd start`:
-
-
 def skeleton(file: str) -> str:
-    """The Python file of that name in which the tasks are to be done, as comments in a class."""
+    """What `micrograd start` writes into a file of that name: a class with tasks as comments."""
     text = (resources.files(__package__) / "my_engine.txt").read_text("utf-8")
     return commented(text.replace("my_engine.py", file), "report", columns=100)
 

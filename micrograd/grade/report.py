@@ -90,8 +90,7 @@ class Report:
             parts.append(f"{i}. {first.told(hints)}".replace("\n", "\n   "))
             if others and hints >= 2:
                 names = ", ".join(check.name for check in others[:4]) + ", ..." * (len(others) > 4)
-                same = _said("same", n=len(others), names=names)
-                parts[-1] += f"\n   {same}"
+                parts[-1] += "\n   " + _said("same", n=len(others), names=names)
         if left := [first.name for first, *_ in self.mistakes[EXPLAINED:]]:
             parts.append(_said("more", n=len(left), names=", ".join(left)))
         for note in self.notes:
@@ -121,10 +120,9 @@ class Report:
         worst = {x.operation: "passed" for x in self.checks}
         for status in STATUSES[:0:-1]:
             worst |= {x.operation: status for x in self._with(status)}
-        lists = ((status, [x for x in worst if worst[x] == status]) for status in STATUSES[::-1])
-        return "\n".join(
-            f"{_said(f'status.{x}')}: {', '.join(found)}" for x, found in lists if found
-        )
+        lists = ((x, [name for name in worst if worst[name] == x]) for x in STATUSES[::-1])
+        rows = (f"{_said(f'status.{x}')}: {', '.join(found)}" for x, found in lists if found)
+        return "\n".join(rows)
 
     @spoken
     def _repr_html_(self) -> str:
