@@ -258,8 +258,7 @@ def _calls_of_closure(program: str, graded: GradedClass) -> int:
     steps, _, last = program.rpartition("; ")
     closure = f"{root_of(program)}._backward"
     counting = f"n = []; f = {closure}; {closure} = lambda n=n, f=f: (n.append(1), f())"
-    count: int = graded.tried(0, f"{steps}; {counting}; {last}; count = len(n)")
-    return count
+    return int(graded.tried(0, f"{steps}; {counting}; {last}; count = len(n)"))
 
 
 # ---- 4. Causes of errors

@@ -8,7 +8,6 @@ defines something that the class needs, directly or indirectly.
 """
 
 from __future__ import annotations
-import __future__
 
 import ast
 import json
@@ -166,9 +165,8 @@ def class_in(path: Path, name: str) -> tuple[type, str]:
     loaded, places = {**sys.modules}, dict[type, str]()
     module = vars(_module(path))
     for file, node in needed_for(name, statements):
-        # Annotations may name the class inside it; Python 3.14 evaluates them later, too.
-        flags = __future__.annotations.compiler_flag
-        code = compile(ast.Module([node], []), file, "exec", flags, dont_inherit=True)
+        # Annotations may name the class inside it: compile() takes over `annotations` of this file.
+        code = compile(ast.Module([node], []), file, "exec")
         # Of `import *` from what is not there, such as google.colab, nothing may be needed.
         with suppress(*[ModuleNotFoundError] * ("*" in _names(node)[0])):
             exec(code, module)
