@@ -251,7 +251,8 @@ def needed_for(name: str, statements: Sequence[Statement]) -> list[Statement]:
         count = len(names)
         for _, node in statements:
             bound, used = _names(node)
-            names |= used if bound & names else set()
+            if bound & names:
+                names |= used
     return [x for x in statements if _names(x[1])[0] & names]
 
 
