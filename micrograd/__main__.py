@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import inspect
 import io
-import json
 import os
 import shutil
 import sys
@@ -24,12 +23,8 @@ def grade(options: argparse.Namespace) -> int:
     """Checks your own Value class, operation by operation."""
     from micrograd.grade import grade_file
 
-    if len(options.files) > 1:
-        loop = 'for f in *.py; do micrograd grade "$f"; done'
-        raise ValueError(f"grade expects one file; for several, write {loop}")
-    report = grade_file(options.files[0], options.seconds, options.class_name)
-    as_json = json.dumps(report.to_dict(), indent=2) if options.json else ""
-    print(as_json or report.text(options.hints))
+    report = grade_file(options.file, options.seconds, options.name)
+    print(report.text(options.hints))
     return report.exit_code
 
 
@@ -200,8 +195,7 @@ def _parser() -> argparse.ArgumentParser:
     command(texts)("file", nargs="?", help="a file of texts in your language")
     command(demos)("folder", help="a folder that does not exist yet")
     # In a folder with a package micrograd, `python -m micrograd` would run that package instead.
-    option = command(start, prog="micrograd start")
-    option("file", help="a new file, whose name ends in .py")
+    command(start, prog="micrograd start")("file", help="a new file, whose name ends in .py")
     built = option = command(course, prog="micrograd course")
     option("--texts", metavar="FILE", help="texts of your own; see micrograd texts")
     option("--tasks", metavar="FOLDER", help="a folder with chapters of your own")
@@ -214,10 +208,8 @@ def _parser() -> argparse.ArgumentParser:
         option("-o", "--out", default=f"{name}.html", help="file name of the page")
     about_grade = resources.files("micrograd.grade").joinpath("help.txt").read_text("utf-8")
     option = command(grade, prog="micrograd grade", epilog=about_grade)
-    option("files", nargs="+", metavar="file", help="a Python file or a notebook (.ipynb)")
-    name = "name of the class (default: Value)"
-    option("--name", default="Value", dest="class_name", metavar="NAME", help=name)
-    option("--json", action="store_true", help="print the report as JSON")
+    option("file", help="a Python file or a notebook (.ipynb)")
+    option("--name", default="Value", help="name of the class (default: Value)")
     hints = "the report tells 0 the verdict, 1 what is wrong, 2 where, 3 how to fix it (default: 3)"
     option("--hints", type=int, choices=range(4), default=3, help=hints)
     option("--seconds", type=float, default=10.0, help="time limit (default: 10)")

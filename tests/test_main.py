@@ -1,7 +1,6 @@
 """The command line: its files, its messages, and what it refuses."""
 
 import doctest
-import json
 import os
 import re
 import shutil
@@ -102,8 +101,8 @@ def test_grade_prints_the_report_and_returns_its_exit_code(tmp_path, capsys):
     bad.write_text("class Value:\n    pass\n")
     assert main(["grade", str(good)]) == 0
     assert "failed" not in capsys.readouterr().out
-    assert main(["grade", str(bad), "--json"]) == 1
-    assert json.loads(capsys.readouterr().out)["passed"] is False
+    assert main(["grade", str(bad)]) == 1
+    assert "failed" in capsys.readouterr().out
     assert main(["grade", str(tmp_path / "missing.py")]) == 2
     assert "missing.py" in capsys.readouterr().err
     assert main(["grade", str(good), "--seconds", "0"]) == 2

@@ -1,9 +1,6 @@
 """All checks of a class: each program runs with it and our Value, and the numbers are compared.
 
-A failed check is not a mistake yet: one `=` instead of `+=` makes dozens of checks fail. So each
-failure first gets a rule, from the text of its error or from how the numbers differ; then failures
-that follow from a mistake found before are set aside (`affects` in rules.toml says which); and what
-remains are the entries of the report, in the order in which a learner would mend them.
+Each failure gets a rule, from the text of its error or from how the numbers differ.
 """
 
 from __future__ import annotations
@@ -14,28 +11,8 @@ from dataclasses import replace
 from itertools import permutations
 
 from micrograd.derivatives import near
-from micrograd.grade.graded_class import (
-    BrokenRule,
-    GradedClass,
-    Numbers,
-    RaisedError,
-    leaves_of,
-    operands,
-    root_of,
-)
-from micrograd.grade.programs import (
-    CORE,
-    EXPRESSIONS,
-    OURS,
-    REFLECTED,
-    ROWS,
-    UPSTREAM,
-    Check,
-    Row,
-    methods_in,
-    plan,
-    task_of,
-)
+from micrograd.grade.graded_class import BrokenRule, GradedClass, RaisedError, leaves_of, root_of
+from micrograd.grade.programs import OURS, ROWS, UPSTREAM, Check, Row, methods_in, plan, task_of
 
 FREES_GRAPH = (
     "a = Value(3.0); b = a * a; n = len(b._prev); f = b._backward; b.backward(); "
@@ -57,11 +34,9 @@ def checks_of(graded: GradedClass, rows: Iterable[Row] | None = None) -> Iterato
 
 def _checked(row: Row, graded: GradedClass) -> Check:
     """The outcome of a row: of the first of its programs that does not pass."""
-    methods = methods_in(row.operation) if row.expression else {"__init__"}
-    method = REFLECTED.get(row.operation, min(methods))
     is_first = row.aspect in ("value", "number and gradient of a new one")
-    if is_first and (wrong := graded.misspelt(method)):
-        return row.check("failed", mistake="spelling", expected=method, found=wrong)
+    if is_first and (wrong := graded.misspelt(row.method)):
+        return row.check("failed", mistake="spelling", expected=row.method, found=wrong)
     task = task_of(row) if graded.is_started else 0
     if _is_there(row, graded) and not (graded.is_started and is_to_do(row, graded)):
         judged = (_judgement(row, program, graded) for program in row.programs)
@@ -84,9 +59,6 @@ def _is_composed(row: Row, graded: GradedClass) -> bool:
     return has_inner or (own is not None and own not in methods_in(row.expression))
 
 
-# ---- 2. Operations that are not there yet
-
-
 def _is_there(row: Row, graded: GradedClass) -> bool:
     """Whether the class has the operation; the only way to find out is to try it."""
     is_of_numpy = row.operation == "NumPy"
@@ -97,24 +69,22 @@ def _is_there(row: Row, graded: GradedClass) -> bool:
     # An error about the number, as for the log of -1: the class may raise it wrongly.
     of_number = {"ValueError", "ArithmeticError", "RecursionError"} & error.kinds
     is_refused = "**" in row.operation or row.mistake in ("wrap", "reflected", "numpy")
-    if error.on_purpose and (not of_number or is_refused):
-        return False
-    if {"NotImplementedError", "ModuleNotFoundError"} & error.kinds:
+    is_meant = error.on_purpose and (not of_number or is_refused)
+    if is_meant or {"NotImplementedError", "ModuleNotFoundError"} & error.kinds:
         return False
     is_type = bool({"TypeError", "AttributeError"} & error.kinds)
     if row.operation in ("a ** b", "2.0 ** a"):  # the lecture's __pow__ takes plain exponents only
         return not is_type and "ValueError" not in error.kinds
     if is_of_numpy or not is_type:
         return not is_type
-    own = REFLECTED.get(row.operation, "__init__")
-    if not all(hasattr(graded.kind, method) for method in (own, *methods_in(row.operation))):
+    if not all(hasattr(graded.kind, x) for x in (row.method, *methods_in(row.operation))):
         return False
     # If + or * accepts a plain number, the other operations should as well.
     beside = (f"a = Value(1.5); b = a {sign} {x}" for sign in "+*" for x in ("2.0", "2"))
     return row.mistake not in ("wrap", "reflected") or not all(map(graded.error_in, beside))
 
 
-# ---- 3. One program
+# ---- 2. One program
 
 
 def _judgement(row: Row, program: str, graded: GradedClass) -> Check:
@@ -168,16 +138,16 @@ def _compare(row: Row, program: str, graded: GradedClass) -> None:
         raise BrokenRule(mistake, *(_told("grad", wrong, x.grad) for x in (ours, after)))
 
 
-def _told(attribute: str, names: list[str], values: Numbers) -> str:
+def _told(attribute: str, names: list[str], values: dict[str, float]) -> str:
     """Numbers as the report shows them, for example 'a.grad = 2'."""
     return ", ".join(f"{name}.{attribute} = {values[name]:.6g}" for name in names)
 
 
-# ---- 4. Causes of wrong gradients
+# ---- 3. Causes of wrong gradients
 
 
 def _mistake_behind_gradients(
-    row: Row, program: str, graded: GradedClass, found: Numbers, right: Numbers
+    row: Row, program: str, graded: GradedClass, found: dict[str, float], right: dict[str, float]
 ) -> str:
     """The rule that explains wrong gradients."""
     if _is_early(program, graded):
@@ -188,10 +158,9 @@ def _mistake_behind_gradients(
         return "recursive"
     if "_backward" in _code(graded.tried(None, f"{program}; f = {root_of(program)}._backward"))[1]:
         return "calls"
-    if row.mistake == "operands":  # a + a or a * a
-        is_overwritten = _overwrites("a + b" if "+" in program else "a * b", graded)
-        return "accumulate" if is_overwritten else "operands"
-    if row.mistake == "children" and _holds_operands(program, graded):
+    if row.mistake == "operands" and _overwrites("a + b" if "+" in program else "a * b", graded):
+        return "accumulate"
+    if row.mistake == "children" and graded.holds_operands(program):
         return "walk"
     if not row.expression:  # if too much arrives in the order's graphs, whose data is all positive
         return "once" if row.mistake == "order" and found["a"] > right["a"] else row.mistake
@@ -227,17 +196,17 @@ def _mistake_behind_gradients(
 
 def _mistake_behind_zeros(row: Row, program: str, graded: GradedClass) -> str:
     """The rule that explains why no gradient reaches the operands."""
-    alone = f"{row.expression}; f = "
     names = root_of(row.expression), leaves_of(row.expression)[0]
-    (own, used), (leaf, _) = (_code(graded.tried(None, f"{alone}{x}._backward")) for x in names)
-    by_hand = _after(program, graded, {root_of(program): 1.0}, f"{root_of(program)}._backward()")
+    programs = (f"{row.expression}; f = {x}._backward" for x in names)
+    (own, used), (leaf, _) = (_code(graded.tried(None, x)) for x in programs)
+    alone = program.replace(".backward()", "._backward()")
+    by_hand = graded.gradients(alone, **{root_of(program): 1.0})
     is_zero = not any(by_hand.get(x) for x in leaves_of(program))
     if own != leaf and "grad" in used and is_zero:  # it has a function, which adds 0
         return "derivative"
-    if row.operation not in CORE:
+    if not row.is_basic:
         return "closure"
-    result = graded.tried(None, "a = Value(3.0); b = Value(2.0); c = a + b")
-    if hasattr(result, "_prev") and not operands(result):
+    if graded.tried(None, "a = Value(3.0); b = Value(2.0); c = a + b; n = [*c._prev]") == []:
         return "children"
     if row.aspect != "gradient":  # in some operation, an operand may be reached
         programs = (program for *_, program in ROWS["children"]["shown_by"])
@@ -261,13 +230,6 @@ def _is_early(program: str, graded: GradedClass) -> bool:
     return is_in_method or any(before[x] for x in leaves_of(program))
 
 
-def _holds_operands(program: str, graded: GradedClass) -> bool:
-    """Whether each Value in a program but the last is in the _prev of another one."""
-    made = graded.run(program, backward=False)
-    held = {id(x) for v in made.values() if operands(v) for x in v._prev}
-    return all(id(v) in held for name, v in made.items() if name != root_of(program))
-
-
 def _closure_is_on_operand(graded: GradedClass) -> bool:
     """Whether an operation changes the _backward of its operand, as in self._backward = ..."""
     # A property or a method may be another object each time: then nothing can be said.
@@ -276,24 +238,17 @@ def _closure_is_on_operand(graded: GradedClass) -> bool:
     return any(graded.tried(False, changed.format(made)) for made in ("a + b", "a * b"))
 
 
-def _after(program: str, graded: GradedClass, before: Numbers, last: str = "") -> Numbers:
-    """The gradients after a program if those in `before` are set right before its last step."""
-    steps, _, backward = program.rpartition("; ")
-    given = "".join(f"{name}.grad = {x}; " for name, x in before.items())
-    return graded.gradients(f"{steps}; {given}{last or backward}")
-
-
 def _overwrites(operation: str, graded: GradedClass) -> bool:
     """Whether an operation writes = instead of += to the gradient of an operand."""
     program = f"a = Value(3.0); b = Value(2.0); c = {operation}; c.backward()"
-    alone, after = graded.gradients(program), _after(program, graded, {"a": 5.0, "b": 5.0})
+    alone, after = graded.gradients(program), graded.gradients(program, a=5.0, b=5.0)
     return bool(alone) and any(near(after[x], alone[x]) for x in "ab" if x in after)
 
 
-def _reads_gradients(program: str, graded: GradedClass, found: Numbers) -> bool:
+def _reads_gradients(program: str, graded: GradedClass, found: dict[str, float]) -> bool:
     """Whether the contributions of an operation depend on the grad of its operands."""
     before = {leaf: 0.5 + i for i, leaf in enumerate(leaves_of(program))}
-    after = _after(program, graded, before)
+    after = graded.gradients(program, **before)
     kept = (x for x in before if x in after and not near(after[x], found[x]))
     return any(not near(after[x] - before[x], found[x]) for x in kept)
 
@@ -303,11 +258,10 @@ def _calls_of_closure(program: str, graded: GradedClass) -> int:
     steps, _, last = program.rpartition("; ")
     closure = f"{root_of(program)}._backward"
     counting = f"n = []; f = {closure}; {closure} = lambda n=n, f=f: (n.append(1), f())"
-    count: int = graded.tried(0, f"{steps}; {counting}; {last}; count = len(n)")
-    return count
+    return int(graded.tried(0, f"{steps}; {counting}; {last}; count = len(n)"))
 
 
-# ---- 5. Causes of errors
+# ---- 4. Causes of errors
 
 
 def _mistake_behind_error(error: RaisedError, row: Row, graded: GradedClass) -> str:
@@ -347,49 +301,7 @@ def _is_of_values(error: RaisedError, name: str) -> bool:
     return last.startswith("__") if "_backward" in callers else last == "_backward" and is_operand
 
 
-# ---- 6. Failures with the same cause
-
-
-def grouped(checks: Iterable[Check]) -> tuple[tuple[Check, ...], ...]:
-    """The failed checks, grouped by probable cause; the clearest of each group comes first."""
-    groups: list[list[Check]] = []
-    for check in checks:
-        if check.status == "failed":
-            group = next((group for group in groups if _has_same_cause(check, group)), [])
-            if not group:
-                groups.append(group)
-            group.append(check)
-    return tuple(map(tuple, groups))
-
-
-def _has_same_cause(later: Check, group: Sequence[Check]) -> bool:
-    first, affects = group[0], ROWS[group[0].mistake].get("affects", ())
-    if "everything" in affects or (later.place and later.place == first.place):
-        return True
-    if later.expected == "no error" and _error(later) in map(_error, group):
-        return True
-    if later.mistake == first.mistake and later.mistake not in ("value", "derivative", "runs"):
-        return True
-    if later.operation in EXPRESSIONS and later.operation in {check.operation for check in group}:
-        return True
-    if first.mistake == "result" and methods_in(first.program) & methods_in(later.program):
-        return True
-    if "numbers" in ROWS[later.mistake].get("affects", ()):
-        return False
-    is_whole = "operation" in affects or first.aspect == "inner operand"
-    if is_whole and first.operation in EXPRESSIONS:
-        return later.composed or bool(methods_in(first.operation) & methods_in(later.program))
-    if "reuse" in affects:
-        return later.composed or later.aspect not in ("value", "gradient", "chain rule")
-    return "gradients" in affects and later.aspect != "value"
-
-
-def _error(check: Check) -> str:
-    operator, *_ = check.found.partition("'")  # the operands differ from check to check
-    return operator if "unsupported operand" in operator else check.found
-
-
-# ---- 7. The tasks of `micrograd start`: later ones are not mistakes
+# ---- 5. The tasks of `micrograd start`: later ones are not mistakes
 
 
 def is_to_do(row: Row, graded: GradedClass) -> bool:

@@ -16,7 +16,7 @@ import re
 import sys
 import sysconfig
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from operator import attrgetter
@@ -35,14 +35,11 @@ LIBRARIES = ("stdlib", "platstdlib", "purelib", "platlib")
 ELSEWHERE = str(Path(__file__).parent), "<frozen", *map(sysconfig.get_path, LIBRARIES)
 
 
-Numbers = Mapping[str, float]  # of the Values of a program, by name
-
-
 class Observed(NamedTuple):
-    """Data and gradients of the Values of a program."""
+    """Data and gradients of the Values of a program, by name."""
 
-    data: Numbers
-    grad: Numbers
+    data: dict[str, float]
+    grad: dict[str, float]
 
 
 class BrokenRule(Exception):  # noqa: N818 - not an error here, but a finding
@@ -155,25 +152,24 @@ class GradedClass:
         """The instances in a program, by name; `backward=False` runs only the forward pass."""
         program = program.replace(".backward()", f".{self.walk}()")
         steps = [x for x in program.split("; ") if backward or not re.match(r"\w+\.", x)]
-        names: dict[str, Any] = {"Value": self.made, "__builtins__": __builtins__}
+        given, made = dict[str, Any](Value=self.made), dict[str, Any]()
         if "np." in program:
-            names["np"] = importlib.import_module("numpy")
-        made = dict(names)
-        exec(compile("\n".join(steps), __file__, "exec"), made)  # never a mistake's place
-        return {name: x for name, x in made.items() if name not in names}
+            given["np"] = importlib.import_module("numpy")
+        exec(compile("\n".join(steps), __file__, "exec"), given, made)  # never a mistake's place
+        return made
 
     def observed(self, program: str, backward: bool = True) -> Observed:
         """Data and gradients after a program; a BrokenRule, if one of them is not a number."""
         with raising():
             made = self.run(program, backward)
-        tables: dict[str, dict[str, float]] = {"data": {}, "grad": {}}
+        observed = Observed({}, {})
         for name, v in made.items():
-            for word, table in tables.items():
-                table[name] = self.number(name, v, word)
+            observed.data[name] = self.number(name, v, "data")
+            observed.grad[name] = self.number(name, v, "grad")
             if name in leaves_of(program) and (count := operands(v)):
                 rule = "fresh" if len({*map(id, made.values())}) == len(made) else "result"
                 raise BrokenRule(rule, f"{name}._prev is empty", f"{name}._prev holds {count}")
-        return Observed(**tables)
+        return observed
 
     def number(self, name: str, v: Any, word: str) -> float:
         """The data or grad of what a program calls by this name; an array of one is a number."""
@@ -200,10 +196,15 @@ class GradedClass:
             return found if isinstance(found, RaisedError) else None
         return None
 
-    def gradients(self, program: str) -> Numbers:
-        """Gradients after a program, empty if it raises an error."""
+    def gradients(self, program: str, **before: float) -> dict[str, float]:
+        """Gradients after a program, empty if it raises an error.
+
+        Those in `before` are set right before its last step.
+        """
+        *steps, last = program.split("; ")
+        given = (f"{name}.grad = {x}" for name, x in before.items())
         with suppress(BrokenRule):
-            return self.observed(program).grad
+            return self.observed("; ".join([*steps, *given, last])).grad
         return {}
 
     def tried(self, default: Any, program: str) -> Any:
@@ -212,12 +213,16 @@ class GradedClass:
             return [*self.run(program).values()][-1]
         return default
 
+    def holds_operands(self, program: str) -> bool:
+        """Whether each Value in a program but the last is in the _prev of another one."""
+        made = self.run(program, backward=False)
+        held = {id(x) for v in made.values() if operands(v) for x in v._prev}
+        return all(id(v) in held for name, v in made.items() if name != root_of(program))
+
     def calls(self, doublings: int) -> int:
         """The number of function calls in backward() on a graph with 2^doublings paths."""
         events: list[str] = []
-        root = self.made(1.0)
-        for _ in range(doublings):
-            root = root + root
+        root = self.run("a = Value(1.0)" + "; a = a + a" * doublings)["a"]
         sys.setprofile(lambda frame, event, argument: events.append(event))
         try:
             with raising():

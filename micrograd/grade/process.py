@@ -8,7 +8,6 @@ defines something that the class needs, directly or indirectly.
 """
 
 from __future__ import annotations
-import __future__
 
 import ast
 import json
@@ -37,7 +36,7 @@ from micrograd.grade.programs import Check, plan
 from micrograd.grade.report import Report
 
 Statement = tuple[str, ast.stmt]  # the name of its file or cell, and the statement
-SETTINGS = ("sys.setrecursionlimit(", "sys.path.")  # calls that the class may need
+OFTEN_NEEDED = re.compile(r"from \S+ import \*$|sys\.setrecursionlimit\(|sys\.path\.")
 COMMAND = re.compile(r"([ \t]*)([%!?].*|.*\?+\s*|\w+ *= *[%!].*)$")  # of IPython
 MEGABYTES = 2048  # limit on the memory of the process
 FILE_MEGABYTES = 256  # limit for each file it writes: a log in an endless loop would fill the disk
@@ -111,9 +110,7 @@ def grade_file(
 def main(file: str, class_name: str, seconds: str) -> None:
     """Grades a file, and writes what it finds to stdout; the file's own output is discarded."""
     results = os.fdopen(os.dup(1), "wb", buffering=0)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(nothing, descriptor)
+    os.dup2(2, 1)  # to nowhere, as stderr
     caught.append(BaseException)
     with suppress(ImportError):  # Windows has no such module
         import resource as r
@@ -168,9 +165,8 @@ def class_in(path: Path, name: str) -> tuple[type, str]:
     loaded, places = {**sys.modules}, dict[type, str]()
     module = vars(_module(path))
     for file, node in needed_for(name, statements):
-        # Annotations may name the class inside it; Python 3.14 evaluates them later, too.
-        flags = __future__.annotations.compiler_flag
-        code = compile(ast.Module([node], []), file, "exec", flags, dont_inherit=True)
+        # Annotations may name the class inside it: compile() takes over `annotations` of this file.
+        code = compile(ast.Module([node], []), file, "exec")
         # Of `import *` from what is not there, such as google.colab, nothing may be needed.
         with suppress(*[ModuleNotFoundError] * ("*" in _names(node)[0])):
             exec(code, module)
@@ -250,15 +246,14 @@ def needed_for(name: str, statements: Sequence[Statement]) -> list[Statement]:
     >>> [ast.unparse(node) for _, node in needed]
     ['tape = []', 'Value = [tape]']
     """
-    names, kept, count = {name, "*"}, dict[int, Statement](), -1
-    while len(kept) > count:
-        count = len(kept)
-        for i, statement in enumerate(statements):
-            bound, used = _names(statement[1])
+    names, count = {name, "*"}, 0
+    while len(names) > count:
+        count = len(names)
+        for _, node in statements:
+            bound, used = _names(node)
             if bound & names:
-                kept[i] = statement
                 names |= used
-    return [kept[i] for i in sorted(kept)]
+    return [x for x in statements if _names(x[1])[0] & names]
 
 
 @cache
@@ -267,15 +262,13 @@ def _names(node: ast.stmt) -> tuple[set[str], set[str]]:
 
     It changes a name whose attribute it sets, as in Value.tanh = tanh.
     """
-    bound, used, code = set[str](), set[str](), ast.unparse(node)
+    code, used = ast.unparse(node), set[str]()
     if isinstance(node, (ast.For, ast.While)) and ".backward(" in code:
-        return bound, used  # a loop that trains defines nothing
-    is_star = isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
-    if is_star or code.startswith(SETTINGS):
+        return set(), used  # a loop that trains defines nothing
+    attributes = (part for part in ast.walk(node) if isinstance(part, ast.Attribute))
+    bound = {ast.unparse(x.value) for x in attributes if isinstance(x.ctx, ast.Store)}
+    if OFTEN_NEEDED.match(code):
         bound.add("*")
-    for part in ast.walk(node):
-        if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
-            bound.add(ast.unparse(part.value))
     with suppress(SyntaxError):  # notebooks allow `await` at the top level
         tables = [symtable.symtable(code, "", "exec")]
         for table in tables:

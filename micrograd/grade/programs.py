@@ -18,13 +18,11 @@ from importlib import resources
 from typing import Any
 
 from micrograd.core.node import operations
-from micrograd.engine import Value
+from micrograd.engine import Value, topological_order
 from micrograd.grade.graded_class import GradedClass
 from micrograd.texts import commented, said, texts_of
 
 ROWS = tomllib.loads((resources.files(__package__) / "rules.toml").read_text("utf-8"))["rule"]
-
-
 _TEXTS = texts_of("grade", "en")
 RULES = {x: (_TEXTS[f"{x}.what"], _TEXTS[f"{x}.how"]) for x in ROWS}  # each rule and its fix
 STATUSES = ("passed", "failed", "noted", "not there yet", "to do", "not run")
@@ -94,12 +92,9 @@ class Check:
     def told(self, hints: int) -> str:
         """As much of the message as wanted: the rule (1), the numbers (2), and the fix (3)."""
         place = f" ({self.place})" if self.place else ""
-        rows = {
-            said("report", "expected"): self.expected,
-            said("report", "found"): self.found + place,
-        }
-        width = 2 + max(map(len, rows))
-        found = "".join(f"\n    {word:{width}}{what}" for word, what in rows.items())
+        rows = {"expected": self.expected, "found": self.found + place}
+        width = 2 + max(len(said("report", x)) for x in rows)
+        found = "".join(f"\n    {said('report', x):{width}}{rows[x]}" for x in rows)
         fix = "\n" + said("report", "fix", fix=self.fix)
         return self.rule + f"\n    {self.program}{found}" * (hints >= 2) + fix * (hints >= 3)
 
@@ -142,6 +137,13 @@ class Row:
         """Whether every class has to have it: no operation, or + and * of two Values."""
         return not self.expression or self.operation in CORE
 
+    @property
+    def method(self) -> str:
+        """The method of Value that it checks, for example '__radd__'."""
+        if not self.expression:
+            return "__init__"
+        return REFLECTED.get(self.operation) or min(methods_in(self.operation))
+
     def check(self, status: str = "passed", **found: Any) -> Check:
         """The check and its outcome."""
         return Check(self.operation, self.aspect, self.programs[0], status, **found)
@@ -172,15 +174,13 @@ def _expressions(table: Mapping[str, Any], *aspects: str) -> Iterator[Row]:
             again = "ab"[: len(points[0])] if aspect == "adding up" else "a"
             programs = tuple(_program(expression, aspect, x, y) for x in points for y in again)
             if aspect == "adding up" and expression in WITH_ITSELF:
-                twice = f"a = Value(2.0); b = {WITH_ITSELF[expression]}; b.backward()"
-                programs = (*programs, twice)
+                programs += (f"a = Value(2.0); b = {WITH_ITSELF[expression]}; b.backward()",)
             yield Row(expression, aspect, mistake, programs, alone)
 
 
 def _program(expression: str, aspect: str, point: Sequence[float], again: str = "a") -> str:
     """For example 'a = Value(1.5); b = a.tanh(); w = Value(-4.0); c = b * w; c.backward()'."""
-    operands = "ab"[: len(point)]
-    out, last = ("b", "c") if len(point) == 1 else ("c", "d")
+    *operands, out, last = list("abcd"[: len(point) + 2])
     leaves = operands if aspect != "inner operand" else "pq"[: len(point)]
     steps = [f"{leaf} = Value({x})" for leaf, x in zip(leaves, point, strict=True)]
     if aspect == "inner operand":  # reached only through the _children of the operation
@@ -204,18 +204,13 @@ def methods_in(program: str) -> set[str]:
     ['__add__', '__neg__', 'exp']
     """
     whole = program if "=" in program else f"a = Value(1.5); b = Value(2.0); c = {program}"
-    nodes = {v: None for v in OURS.run(whole, backward=False).values() if isinstance(v, Value)}
-    for v in (found := [*nodes]):
-        found += v._prev
-    ops = {"**" if "**" in v._op else v._op for v in found} - {""}
+    nodes = topological_order(*OURS.run(whole, backward=False).values())
+    ops = {"**" if "**" in v._op else v._op for v in nodes} - {""}
     return {"__pow__" if op == "**" else operations[op].__name__ for op in ops}
 
 
-# Of `micrograd start`:
-
-
 def skeleton(file: str) -> str:
-    """The Python file of that name in which the tasks are to be done, as comments in a class."""
+    """What `micrograd start` writes into a file of that name: a class with tasks as comments."""
     text = (resources.files(__package__) / "my_engine.txt").read_text("utf-8")
     return commented(text.replace("my_engine.py", file), "report", columns=100)
 

@@ -1,21 +1,24 @@
-"""The report on a class, as text, JSON and HTML.
+"""The report on a class, as text and HTML.
 
 For each mistake, it shows the smallest program that fails, what was expected and what was found;
 a notebook also draws it, with the wrong numbers in red.
+
+A failed check is not a mistake yet: one `=` instead of `+=` makes dozens of checks fail. So those
+that follow from a mistake found before are set aside (`affects` in rules.toml says which). What
+remains are the entries of the report, in the order in which a learner would mend them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from html import escape
 from typing import Any
 
-from micrograd.grade.checking import grouped
-from micrograd.grade.programs import OURS, STATUSES, Check, task_of
+from micrograd.grade.programs import EXPRESSIONS, OURS, ROWS, STATUSES, Check, methods_in, task_of
 from micrograd.texts import said, spoken, wrap
 
 WIDTH, INDENT = 80, " " * 10  # columns of a report, and of lines that continue another
@@ -45,7 +48,13 @@ class Report:
     @property
     def mistakes(self) -> tuple[tuple[Check, ...], ...]:
         """The failed checks, grouped by probable cause; the clearest of each group comes first."""
-        return grouped(self.checks)
+        groups: list[list[Check]] = []
+        for check in self._with("failed"):
+            group = next((group for group in groups if _has_same_cause(check, group)), [])
+            if not group:
+                groups.append(group)
+            group.append(check)
+        return tuple(map(tuple, groups))
 
     @property
     def notes(self) -> tuple[Check, ...]:
@@ -66,13 +75,6 @@ class Report:
     def _with(self, status: str) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if check.status == status)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The report as dicts and lists, for JSON; `mistakes` has the names of checks, grouped."""
-        names = ("name", "passed", "exit_code", "progress")
-        checks = [{"name": x.name, "rule": x.rule, "fix": x.fix} | asdict(x) for x in self.checks]
-        mistakes = [[check.name for check in group] for group in self.mistakes]
-        return {x: getattr(self, x) for x in names} | {"checks": checks, "mistakes": mistakes}
-
     @spoken
     def text(self, hints: int = 3) -> str:
         """The report as text: the verdict (0), what is wrong (1), where (2), how to fix it (3)."""
@@ -88,8 +90,7 @@ class Report:
             parts.append(f"{i}. {first.told(hints)}".replace("\n", "\n   "))
             if others and hints >= 2:
                 names = ", ".join(check.name for check in others[:4]) + ", ..." * (len(others) > 4)
-                same = _said("same", n=len(others), names=names)
-                parts[-1] += f"\n   {same}"
+                parts[-1] += "\n   " + _said("same", n=len(others), names=names)
         if left := [first.name for first, *_ in self.mistakes[EXPLAINED:]]:
             parts.append(_said("more", n=len(left), names=", ".join(left)))
         for note in self.notes:
@@ -119,10 +120,9 @@ class Report:
         worst = {x.operation: "passed" for x in self.checks}
         for status in STATUSES[:0:-1]:
             worst |= {x.operation: status for x in self._with(status)}
-        lists = ((status, [x for x in worst if worst[x] == status]) for status in STATUSES[::-1])
-        return "\n".join(
-            f"{_said(f'status.{x}')}: {', '.join(found)}" for x, found in lists if found
-        )
+        lists = ((x, [name for name in worst if worst[name] == x]) for x in STATUSES[::-1])
+        rows = (f"{_said(f'status.{x}')}: {', '.join(found)}" for x, found in lists if found)
+        return "\n".join(rows)
 
     @spoken
     def _repr_html_(self) -> str:
@@ -130,6 +130,33 @@ class Report:
         with suppress(ImportError):  # without Graphviz, the text is still of use
             shown += [_figure(first) for first, *_ in self.mistakes[:EXPLAINED]]
         return "\n".join(shown)
+
+
+def _has_same_cause(later: Check, group: Sequence[Check]) -> bool:
+    first, affects = group[0], ROWS[group[0].mistake].get("affects", ())
+    if "everything" in affects or (later.place and later.place == first.place):
+        return True
+    if later.expected == "no error" and _error(later) in map(_error, group):
+        return True
+    if later.mistake == first.mistake and later.mistake not in ("value", "derivative", "runs"):
+        return True
+    if later.operation in EXPRESSIONS and later.operation in {check.operation for check in group}:
+        return True
+    if first.mistake == "result" and methods_in(first.program) & methods_in(later.program):
+        return True
+    if "numbers" in ROWS[later.mistake].get("affects", ()):
+        return False
+    is_whole = "operation" in affects or first.aspect == "inner operand"
+    if is_whole and first.operation in EXPRESSIONS:
+        return later.composed or bool(methods_in(first.operation) & methods_in(later.program))
+    if "reuse" in affects:
+        return later.composed or later.aspect not in ("value", "gradient", "chain rule")
+    return "gradients" in affects and later.aspect != "value"
+
+
+def _error(check: Check) -> str:
+    operator, *_ = check.found.partition("'")  # the operands differ from check to check
+    return operator if "unsupported operand" in operator else check.found
 
 
 def _figure(check: Check) -> str:

@@ -89,12 +89,11 @@ def texts_of(section: str, other: str | None = None) -> dict[str, str]:
     """
     name, own = (other, None) if other else (language(), _spoken.get()[1])
     english, shipped = (_shipped(FOLDER, x) for x in ("en", name))
-    if shipped is None and own is None:
+    if not shipped and own is None:
         copy = f"copy micrograd/texts/en.toml to {name}.toml beside it"
         raise ValueError(f"language {name!r} has no texts: {copy}, or pass a file as texts=")
-    mine = _own(Path(own).read_text(encoding="utf-8"), Path(own).name) if own else None
-    found = ((texts or {}).get(section, {}) for texts in (english, shipped, mine))
-    return {key: text for texts in found for key, text in texts.items()}
+    mine = _own(Path(own).read_text(encoding="utf-8"), Path(own).name) if own else {}
+    return english.get(section, {}) | shipped.get(section, {}) | mine.get(section, {})
 
 
 def said(section: str, key: str, /, **values: object) -> str:
@@ -174,7 +173,7 @@ def commented(program: str, section: str, columns: int) -> str:
 
 def faults(text: str) -> Iterator[str]:
     """What is missing in a file of another language, as lines of such a file, and what is wrong."""
-    known, mine = _shipped(FOLDER, "en") or {}, tomllib.loads(text)
+    known, mine = _shipped(FOLDER, "en"), tomllib.loads(text)
     for section, texts in known.items():
         own = mine.pop(section, {})
         own = own if isinstance(own, dict) else {"": own}
@@ -199,10 +198,10 @@ def _fault(english: str | None, mine: object) -> str:
 
 
 @lru_cache
-def _shipped(folder: Any, name: str) -> Sections | None:
-    # The texts of a language, None if there is no file; drawings ask for one text after the other.
+def _shipped(folder: Any, name: str) -> Sections:
+    # The texts of a language, {} if there is no file; drawings ask for one text after the other.
     file = folder / f"{name}.toml"
-    return _sections(file.read_text(encoding="utf-8")) if file.is_file() else None
+    return _sections(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
 
 @lru_cache(maxsize=4)

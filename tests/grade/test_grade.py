@@ -1,7 +1,6 @@
 """Reports on right and wrong classes; `wrong_engines.py` has the mistakes to recognise."""
 
 import ast
-import json
 import re
 import sys
 import textwrap
@@ -170,16 +169,8 @@ def test_only_a_class_is_graded():
 # ---- reports
 
 
-def test_a_report_survives_json():
-    report = grade(class_of(mistake("preorder").source), name="preorder.py")
-    record = json.loads(json.dumps(report.to_dict()))
-    assert record == report.to_dict()
-    assert record["name"] == "preorder.py"
-    assert record["passed"] is False
-    assert record["mistakes"][0][0] == lead(report).name
-    failed = [check for check in record["checks"] if check["status"] == "failed"]
-    assert failed[0]["mistake"] == "order"
-    assert failed[0]["rule"] == RULES["order"][0]
+def test_a_report_has_the_name_that_it_is_given():
+    assert str(grade(class_of(RIGHT), name="mine.py")).startswith("mine.py: ")
 
 
 DATA, GRAD = "self.data = data", "self.grad = 0.0"
@@ -198,7 +189,7 @@ def test_a_wrong_constructor_is_one_mistake_with_a_rule(edit):
     report = grade(class_of(edited(edit)))
     assert [group[0].mistake for group in report.mistakes] == ["construct"]
     assert "A new Value keeps its number" in str(report)
-    assert all(x["rule"] for x in report.to_dict()["checks"] if x["status"] == "failed")
+    assert all(check.rule for check in report.checks if check.status == "failed")
 
 
 def test_the_text_begins_with_a_count_and_a_table_and_ends_with_the_verdict():
