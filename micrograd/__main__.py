@@ -1,7 +1,5 @@
 """The command line, `micrograd` or `python -m micrograd`."""
 
-from __future__ import annotations
-
 import argparse
 import inspect
 import io

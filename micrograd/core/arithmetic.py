@@ -4,8 +4,6 @@ For a float, a function calls Python's `math`; for any other number, such as a `
 number, its method of the same name. What would make a fraction inexact raises a TypeError.
 """
 
-from __future__ import annotations
-
 import math
 import numbers
 import operator

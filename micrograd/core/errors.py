@@ -1,7 +1,5 @@
 """The error messages of operations: what went wrong, with which operands, and how to fix it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 At the end, what messages say about labels and numbers that a loss or a picture cannot take.
 """
 
-from __future__ import annotations
-
 import math
 import numbers
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Writes files completely or not at all, each in the format that its ending says; shows them."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import stat

@@ -1,7 +1,5 @@
 """Names that are told apart."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from itertools import count

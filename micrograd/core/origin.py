@@ -7,8 +7,6 @@ call        the call in which it was made (`program/calls.py`)
 node        the node of another engine that it copies (`program/foreign.py`)
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 

@@ -3,8 +3,6 @@
 Each failure gets a rule, from the text of its error or from how the numbers differ.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace

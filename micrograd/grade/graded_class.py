@@ -4,8 +4,6 @@
 {'a': 6.0, 'b': 1.0}
 """
 
-from __future__ import annotations
-
 import difflib
 import importlib
 import inspect

@@ -7,8 +7,6 @@ text in a small subset of Python, so what runs is exactly what the report shows.
 6.0
 """
 
-from __future__ import annotations
-
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence

@@ -8,8 +8,6 @@ that follow from a mistake found before are set aside (`affects` in rules.toml s
 remains are the entries of the report, in the order in which a learner would mend them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

@@ -17,8 +17,6 @@ for the data of the operands, y for the data of the node itself, and g for its g
 the formula of the forward pass, and for each operand its share: what is added to its gradient.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What all figures share: colours (those of `draw/tokens.py`), markers, axes, and `save`."""
 
-from __future__ import annotations
-
 import io
 import os
 from collections.abc import Callable, Collection, Mapping

@@ -5,8 +5,6 @@ other. But operations do not ask what kind of number their data is: so a model t
 Values is called once, with data that hold the coordinates of all points, and gives all scores.
 """
 
-from __future__ import annotations
-
 import math
 import numbers
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ among several sentences. A finding is told when it was found in three steps in a
 several steps itself. An effect is told only if nothing else was: it may follow from that.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import defaultdict

@@ -11,8 +11,6 @@
 ({0: 2, 1: 2}, 1)
 """
 
-from __future__ import annotations
-
 import math
 import re
 import weakref
