@@ -44,7 +44,7 @@ from micrograd.draw.array_level import with_arrays
 from micrograd.draw.formulas import LOWERED, number, shape_text, sign
 from micrograd.draw.parts import MOST, WEIGHTS, Part, parts_of
 from micrograd.draw.records import Box, Graph, columns, folded
-from micrograd.program.calls import noted, roles, written
+from micrograd.program.calls import Call, noted, roles, written
 from micrograd.texts import said
 
 SMALL = 16  # operations of a neuron that are drawn one by one
@@ -128,21 +128,15 @@ class Hierarchy:
     def _nested(self) -> Part:
         part_of: dict[Any, Part] = {None: Part("", "root")}
         for i, (call, *_) in enumerate(self._notes):
-            if self.operands[i]:
-                self._made(call, part_of).members.append(i)
+            if not self.operands[i]:
+                continue
+            inner: Any = i  # the node, then each new box around it
+            while call not in part_of:
+                part = part_of[call] = call if isinstance(call, Part) else _box_of(call)
+                part.members.append(inner)
+                inner, call = part, call.parent
+            part_of[call].members.append(inner)
         return part_of[None]
-
-    def _made(self, call: Any, part_of: dict[Any, Part]) -> Part:
-        # The box of a call, in that of its caller.
-        if call not in part_of:
-            part = call
-            if not isinstance(call, Part):
-                about = ", ".join(f"{x}={number(given)}" for x, given in call.arguments.items())
-                part = Part(call.name, "call", [], call.place, call.number, about)
-                part.call = call
-            self._made(call.parent, part_of).members.append(part)
-            part_of[call] = part
-        return part_of[call]
 
     def _arrange(self, part: Part) -> None:
         # Members become stacks and loops; a single one is replaced by its members.
@@ -402,12 +396,12 @@ class Hierarchy:
             return self.whole
         if level == "array":
             return with_arrays(self.whole)
-        opened = self.opened(level)
         if level not in LEVELS:
-            return self.view(opened, self.named(level) if isinstance(level, str) else None)
-        opened |= {p for p in self.parts if p.is_paged and p.level not in _closed_at(level)}
+            only = self.named(level) if isinstance(level, str) else None
+            return self.view(self.opened(level), only)
         is_grouped = any(part.level == "neuron" for part in self.parts)
-        return self.view(opened if is_grouped else {*self.parts}, level=str(level))
+        closed = _closed_at(level) if is_grouped else ()
+        return self.view({p for p in self.parts if p.level not in closed}, level=str(level))
 
     def opened(self, level: int | str | None = None) -> set[Part]:
         """The open boxes: of the first view, of a level or depth, or around and with a function.
@@ -491,16 +485,13 @@ class Hierarchy:
         return found
 
     @cached_property
-    def outputs(self) -> dict[Part, dict[int, None]]:
+    def outputs(self) -> dict[Part, set[int]]:
         """The nodes inside each box that are used outside, or are results."""
-        found: dict[Part, dict[int, None]] = {part: {} for part in self.parts}
-        used = [(o, i) for i, operands in enumerate(self.operands) for o in operands]
-        for o, user in [*used, *((result, -1) for result in self.drawn.results)]:
-            around = {self.root} if user < 0 else {*self.box_of[user].path()}
-            for part in self.box_of[o].path():
-                if part in around:
-                    break
-                found[part][o] = None
+        found: dict[Part, set[int]] = {part: set() for part in self.parts}
+        used = [(o, self.box_of[i]) for o, users in enumerate(self.users) for i in users]
+        for o, box in [*used, *((result, self.root) for result in self.drawn.results)]:
+            for part in {*self.box_of[o].path()}.difference(box.path()):
+                found[part].add(o)
         return found
 
     def view(
@@ -547,7 +538,7 @@ class Hierarchy:
         nodes, used = sorted(inside(part)), self.outputs[part]
         order = inside(part) if part.kind == "leaves" else sorted(used)
         outputs = [self.nodes[i] for i in order if i in used]
-        is_result = not used.keys().isdisjoint(self.drawn.results)
+        is_result = not used.isdisjoint(self.drawn.results)
         kind = self.nodes[nodes[0]].kind if part.kind == "leaves" else "operation"
         box = Box(
             number=self._number_of(part),
@@ -564,11 +555,9 @@ class Hierarchy:
         if not (neuron := part.neuron) or level != "neuron":
             return box
         output = self.nodes[nodes[-1]]
-        inputs = [self.place[x] for x in neuron.inputs]  # plain numbers may be in the box
-        pairs = [
-            (self.twins.get(i, i), w.data) for w, i in zip(neuron.weights, inputs, strict=True)
-        ]
-        shown = [pair for pair in pairs if pair[0] not in box.nodes]
+        inputs = (self.twins.get(i, i) for i in (self.place[x] for x in neuron.inputs))
+        pairs = zip(inputs, neuron.weights, strict=True)
+        shown = [(i, w.data) for i, w in pairs if i not in nodes]  # plain numbers may be in the box
         return box._replace(
             label=output.label or WEIGHTS.sub("", neuron.row),
             short=output.short or part.called,
@@ -584,6 +573,11 @@ class Hierarchy:
 
 def _closed_at(level: object) -> Sequence[str]:
     return LEVELS[1 : LEVELS.index(str(level)) + 1]
+
+
+def _box_of(call: Call) -> Part:
+    about = ", ".join(f"{x}={number(given)}" for x, given in call.arguments.items())
+    return Part(call.name, "call", [], call.place, call.number, about, call=call)
 
 
 def inside(member: Part | int) -> list[int]:

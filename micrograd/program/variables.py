@@ -17,7 +17,7 @@ that uses it:
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import FrameType
 
 from micrograd.program.calls import OTHERS
@@ -36,26 +36,20 @@ def variables(given: Mapping[str, object] | None) -> Mapping[str, object]:
     if given is not None:
         return given
     found, parameters = Variables(), Variables()
-    for frame in _frames():
+    frame: FrameType | None = sys._getframe(1)
+    is_module = False
+    while frame and not is_module:
         code = frame.f_code
-        first = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        for name, thing in _read(frame).items():
-            if not name.startswith("_") and name.isidentifier() and name not in HIDDEN:
-                (parameters if name in first else found).setdefault(name, thing)
+        if not code.co_filename.startswith(OTHERS):  # it is the user's
+            first = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            for name, thing in _read(frame).items():
+                if not name.startswith("_") and name.isidentifier() and name not in HIDDEN:
+                    (parameters if name in first else found).setdefault(name, thing)
+            is_module = code.co_name == "<module>"
+        frame = frame.f_back
     for name, thing in parameters.items():
         found.setdefault(name, thing)
     return found
-
-
-def _frames() -> Iterator[FrameType]:
-    # Those of the user's code, the innermost first, up to the first module.
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None:
-        if not frame.f_code.co_filename.startswith(OTHERS):
-            yield frame
-            if frame.f_code.co_name == "<module>":
-                return
-        frame = frame.f_back
 
 
 def _read(frame: FrameType) -> dict[str, object]:
