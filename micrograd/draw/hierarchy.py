@@ -1,17 +1,13 @@
 """The boxes of a graph: one for each call of a function that `calls` watched, nested as they ran.
 
 A graph that was not watched has boxes for its neurons and layers, where it shows them (see
-`parts.py`). What comes from one place in the source is a stack: the calls of one layer for ten
-examples, or the 16 products of one vector. Stacks that lead to each other in a circle, such as
-position and speed in a simulation, are a loop, with a box for each step. A box with a single member
-is replaced by this member. Leaves are in the innermost box that alone uses them.
-
-`Hierarchy` makes this tree in four walks, each from the outer boxes to the inner ones:
+`parts.py`). `Hierarchy` makes this tree in four walks, each from the outer boxes to the inner ones:
 
 1. `_nested`: each operation goes into the box of its call, and this box into that of the caller.
-2. `_arrange`: in each box, what has one place in the source becomes a stack; circles of stacks
-   become loops.
-3. `_sink_leaves`: a number that only one box uses moves into it, with others of the same name.
+2. `_arrange`: what comes from one place in the source becomes a stack: the calls of one layer for
+   ten examples, or the 16 products of one vector. Stacks that lead to each other in a circle, such
+   as position and speed in a simulation, become a loop, with a box for each step.
+3. `_sink_leaves`: a leaf moves into the innermost box that alone uses it, with others of its name.
 4. `_cut`: parameters with the same users become one card; and what is left is divided into parts,
    so that no box has more than 25 members.
 
@@ -38,6 +34,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
 from micrograd.draw.array_level import with_arrays
@@ -205,7 +202,9 @@ class Hierarchy:
         # Groups that lead to each other in a circle become a loop, and are empty then.
         place = {each: k for k, group in enumerate(groups) for each in group}
         unit_of = {i: each for each in place for i in inside(each)}
-        used = {each: self._used(each, unit_of) for each in place}  # what each uses, in order
+        used: dict[Any, list[Any]] = defaultdict(list)  # what each uses from others, in order
+        for i, each in sorted(unit_of.items(), key=itemgetter(0)):
+            used[each] += [unit_of.get(o, o) for o in self.operands[i] if unit_of.get(o) != each]
         before = [
             {place[o] for each in group for o in used[each] if o in place} for group in groups
         ]
@@ -231,10 +230,6 @@ class Hierarchy:
                 groups += [[x for x in group if self._column(x) == column] for column in columns]
                 group.clear()
         return loops
-
-    def _used(self, unit: Part | int, unit_of: Mapping[int, Any]) -> list[Any]:
-        mine = {*inside(unit)}
-        return [unit_of.get(o, o) for i in sorted(mine) for o in self.operands[i] if o not in mine]
 
     def _column(self, unit: Part | int) -> int:
         return max(self._column_of[i] for i in inside(unit))
@@ -521,10 +516,8 @@ class Hierarchy:
             frames = [frame._replace(parent=-1) for frame in frames if frame.number == box]
             results = tuple(node.number for node in nodes if node.number not in used)
         around = {frame.number for frame in frames}
-        nodes = [n if n.parent in around else n._replace(parent=-1) for n in nodes]
-        return replace(
-            drawn, nodes=tuple(nodes), results=results, level=level, frames=tuple(frames)
-        )
+        placed = tuple(n if n.parent in around else n._replace(parent=-1) for n in nodes)
+        return replace(drawn, nodes=placed, results=results, level=level, frames=tuple(frames))
 
     def _with_frame(self, node: Box) -> Box:
         short = node.short or self.label_of.get(node.number, "")

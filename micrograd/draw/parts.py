@@ -71,11 +71,9 @@ def rows_of(path_of: Mapping[Value, str]) -> dict[str, list[Value]]:
 def neurons_in(
     order: Sequence[Value], results: Iterable[Value], path_of: Mapping[Value, str]
 ) -> list[Neuron]:
-    """The calls of neurons in a graph, given in topological order.
+    """The calls of neurons in a graph, given in topological order; its results stay in sight.
 
     Args:
-        order: the nodes.
-        results: those that have to stay in sight.
         path_of: the path of each parameter in its model.
     """
     rows = rows_of(path_of)
