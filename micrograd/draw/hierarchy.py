@@ -34,7 +34,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
-from operator import itemgetter
 from typing import Any
 
 from micrograd.draw.array_level import with_arrays
@@ -80,13 +79,11 @@ class Hierarchy:
             for node in drawn.nodes
             if node.kind == "constant" and node.label
         }
-        nodes = [
-            node._replace(operands=tuple([self.twins.get(o, o) for o in node.operands]))
-            for node in drawn.nodes
-        ]
-        self.drawn, self.nodes = replace(drawn, nodes=tuple(nodes)), nodes
-        self.operands = [node.operands for node in nodes]
-        self.users: list[list[int]] = [[] for _ in nodes]
+        self.operands = [tuple([self.twins.get(o, o) for o in n.operands]) for n in drawn.nodes]
+        pairs = zip(drawn.nodes, self.operands, strict=True)
+        self.nodes = tuple([node._replace(operands=operands) for node, operands in pairs])
+        self.drawn = replace(drawn, nodes=self.nodes)
+        self.users: list[list[int]] = [[] for _ in self.nodes]
         for i, operands in enumerate(self.operands):
             for o in operands:
                 self.users[o].append(i)
@@ -98,7 +95,7 @@ class Hierarchy:
         self._for_each_box(self._arrange)
         self._sink_leaves()
         self._for_each_box(self._cut)
-        inputs = (n.number for n in nodes if n.kind == "input" and not n.label)
+        inputs = (n.number for n in self.nodes if n.kind == "input" and not n.label)
         unnamed = [i for i in inputs if i not in self.states]
         x = "x" if len(unnamed) == 1 else "x{}"
         names = {i: x.format(str(k).translate(LOWERED)) for k, i in enumerate(unnamed, 1)}
@@ -203,7 +200,8 @@ class Hierarchy:
         place = {each: k for k, group in enumerate(groups) for each in group}
         unit_of = {i: each for each in place for i in inside(each)}
         used: dict[Any, list[Any]] = defaultdict(list)  # what each uses from others, in order
-        for i, each in sorted(unit_of.items(), key=itemgetter(0)):
+        for i in sorted(unit_of):
+            each = unit_of[i]
             used[each] += [unit_of.get(o, o) for o in self.operands[i] if unit_of.get(o) != each]
         before = [
             {place[o] for each in group for o in used[each] if o in place} for group in groups
@@ -574,15 +572,11 @@ def _box_of(call: Call) -> Part:
 
 
 def inside(member: Part | int) -> list[int]:
-    """The indices of all nodes in a member of a box."""
-    if not isinstance(member, Part):
-        return [member]
-    found: list[int] = []
-    waiting = [member]
-    for part in waiting:
-        for each in part.members:
-            (waiting if isinstance(each, Part) else found).append(each)
-    return found
+    """The indices of all nodes in a member of a box; of a node, its own."""
+    members = [member]
+    for each in members:
+        members += each.members if isinstance(each, Part) else ()
+    return [each for each in members if not isinstance(each, Part)]
 
 
 def circles(before: Sequence[Iterable[int]]) -> list[list[int]]:

@@ -260,9 +260,8 @@ def written(code: types.CodeType, instruction: int) -> tuple[str, ...]:
 def owners(nodes: Iterable[object]) -> Iterable[object]:
     """The objects whose methods the outermost calls were, such as a model."""
     made = {noted(node)[0]: node for node in nodes}.values()  # a node of each call
-    objects = ([call.owner for call in path_of(node)] for node in made)
-    outermost = [next((x for x in each if x is not None), None) for each in objects]
-    return {id(x): x for x in outermost if x is not None}.values()
+    paths = ([x for call in path_of(node) if (x := call.owner) is not None] for node in made)
+    return {id(path[0]): path[0] for path in paths if path}.values()
 
 
 def roles(call: Call) -> Iterator[str]:
