@@ -353,9 +353,8 @@ class Hierarchy:
             groups[users if is_one_of_many else leaf].append(leaf)
         found: list[Any] = []
         for some in groups.values():
-            n = sum(len(inside(leaf)) for leaf in some)
-            about = said("draw", "box.in", n=n, groups=len(some))
-            part = Part(said("draw", "name.parameters"), "leaves", some, about=about)
+            part = Part(said("draw", "name.parameters"), "leaves", some)
+            part.about = said("draw", "box.in", n=len(inside(part)), groups=len(some))
             found += some if len(some) <= ALONE else [part]
         return found
 

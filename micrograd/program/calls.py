@@ -34,7 +34,7 @@ from functools import cache, partial
 from itertools import count, islice
 from typing import Any
 
-from micrograd import core, engine
+from micrograd import engine
 from micrograd.core.origin import note, origin
 from micrograd.engine import Value
 from micrograd.program.foreign import attribute, is_foreign
@@ -43,10 +43,8 @@ Place = tuple[types.CodeType, int]  # where something is called: the code and th
 
 PACKAGE = os.path.dirname(engine.__file__) + os.sep
 SHOWN = (PACKAGE + "nn.py", PACKAGE + "losses.py")  # the rest of the package is hidden
-LIBRARIES = tuple(
-    sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")
-)
-OTHERS = (PACKAGE, os.path.dirname(core.__file__) + os.sep, *LIBRARIES, "<frozen")
+LIBRARIES = ("stdlib", "platstdlib", "purelib", "platlib")
+OTHERS = (PACKAGE, *(sysconfig.get_path(name) + os.sep for name in LIBRARIES), "<frozen")
 HIDDEN, PLACE, CALL = range(3)  # what a frame is: nothing, a place in the source, or a call as well
 OPERATORS = {ast.MatMult: "@", ast.Mult: "*", ast.Add: "+", ast.Sub: "-", ast.Div: "/"}
 GENERIC = ("forward", "__call__", "call")  # names that say nothing: the object is what is called
