@@ -328,19 +328,19 @@ class Hierarchy:
         steps = [m for m in others if isinstance(m, Part) and m.kind == "step"]
         if steps:
             names = self._names([m for m in steps[0].members if not self._is_leaf(m)])
-            count = said("draw", "box.step", n=len(steps))
-            part.about = f"{count} · {', '.join(names)}"
+            part.about = f"{said('draw', 'box.step', n=len(steps))} · {names}"
         if len(leaves) + len(others) > MOST and not part.is_paged:
             leaves, others = self._divided(leaves, MOST - PARTS), self._divided(others, PARTS)
         part.members = [*leaves, *others]
         if part.kind in ("call", "step", "part") and not part.about:
-            part.about = ", ".join(self._names(others))
+            part.about = self._names(others)
 
-    def _names(self, members: list[Any]) -> list[str]:
+    def _names(self, members: list[Any]) -> str:
         # What is inside a box, in a few words.
         names = [m.label if isinstance(m, Part) else sign(self.nodes[m].op) for m in members]
         found = [*dict.fromkeys(NUMBER.sub("", name) for name in names)]
-        return found if len(found) <= ALONE else [*found[: ALONE - 1], "\N{HORIZONTAL ELLIPSIS}"]
+        is_long = len(found) > ALONE
+        return ", ".join([*found[: ALONE - 1], "\N{HORIZONTAL ELLIPSIS}"] if is_long else found)
 
     def _together(self, leaves: list[Any], others: list[Any]) -> list[Any]:
         # Parameters that are used in the same boxes are one card, such as all weights of a layer.
@@ -368,8 +368,7 @@ class Hierarchy:
         cut = []
         is_loop = isinstance(members[0], Part) and members[0].kind == "step"
         n = CHAIN if is_loop else PARTS  # each step follows the last one
-        ends = [len(members) * k // n for k in range(n + 1)]
-        for start, end in pairwise(ends):
+        for start, end in pairwise(len(members) * k // n for k in range(n + 1)):
             some = members[start:end]
             first, last = (m.label if isinstance(m, Part) else "" for m in (some[0], some[-1]))
             label = f"{first}\N{EN DASH}{last.rpartition(' ')[2]}" if first != last else first
@@ -470,8 +469,7 @@ class Hierarchy:
                     if now == node
                 ]
                 if begun and len(chain) > 1 and begun[0] not in steps[0]:
-                    labels = (self.nodes[i].label for i in (chain[-1], begun[0]))
-                    name = next(filter(None, labels), "")
+                    name = self.nodes[chain[-1]].label or self.nodes[begun[0]].label
                     named = enumerate([begun[0], *chain] if name else ())
                     found |= {i: name + str(k).translate(LOWERED) for k, i in named}
         return found
@@ -482,8 +480,9 @@ class Hierarchy:
         found: dict[Part, set[int]] = {part: set() for part in self.parts}
         used = [(o, self.box_of[i]) for o, users in enumerate(self.users) for i in users]
         for o, box in [*used, *((result, self.root) for result in self.drawn.results)]:
-            for part in {*self.box_of[o].path()}.difference(box.path()):
-                found[part].add(o)
+            if box is not self.box_of[o]:
+                for part in {*self.box_of[o].path()}.difference(box.path()):
+                    found[part].add(o)
         return found
 
     def view(
