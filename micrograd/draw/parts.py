@@ -27,7 +27,7 @@ from typing import Any
 from micrograd.draw.array_level import grouped, operation_of
 from micrograd.draw.formulas import shape_text, sign
 from micrograd.draw.records import Graph
-from micrograd.engine import Value
+from micrograd.engine import Value, topological_order
 from micrograd.nn import ACTIVATIONS
 from micrograd.texts import said
 
@@ -201,11 +201,8 @@ def parts_of(drawn: Graph) -> list[tuple[Part | None, Any, int]]:
     loss = Part("loss", "call", [], "loss", level="loss")
     if of:
         loss.number = max(index[value] for value in of) + 1
-        before: set[Value] = set()  # what the neurons are computed from
-        for v in reversed(order):
-            if v in of or v in before:
-                before.update(v._prev)
-        rest = [v for v in order if v._prev and v not in of and v not in before]
+        before = {*topological_order(*of)}  # the neurons, and what they are computed from
+        rest = [v for v in order if v._prev and v not in before]
         of.update(dict.fromkeys(rest if len(rest) > 1 else (), loss))
     shapes = _shapes(order, of)
     groups, members = grouped(drawn)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from traceback import walk_stack
 from types import FrameType
 
 from micrograd.program.calls import OTHERS
@@ -36,17 +37,16 @@ def variables(given: Mapping[str, object] | None) -> Mapping[str, object]:
     if given is not None:
         return given
     found, parameters = Variables(), Variables()
-    frame: FrameType | None = sys._getframe(1)
-    is_module = False
-    while frame and not is_module:
+    for frame, _ in walk_stack(sys._getframe(1)):
         code = frame.f_code
-        if not code.co_filename.startswith(OTHERS):  # it is the user's
-            first = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-            for name, thing in _read(frame).items():
-                if not name.startswith("_") and name.isidentifier() and name not in HIDDEN:
-                    (parameters if name in first else found).setdefault(name, thing)
-            is_module = code.co_name == "<module>"
-        frame = frame.f_back
+        if code.co_filename.startswith(OTHERS):
+            continue
+        first = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        for name, thing in _read(frame).items():
+            if not name.startswith("_") and name.isidentifier() and name not in HIDDEN:
+                (parameters if name in first else found).setdefault(name, thing)
+        if code.co_name == "<module>":
+            break
     for name, thing in parameters.items():
         found.setdefault(name, thing)
     return found
