@@ -215,9 +215,8 @@ class Watch:
 
     def _kind(self, frame: types.FrameType) -> int:
         file, name = frame.f_code.co_filename, frame.f_code.co_name
-        if file.startswith(OTHERS) and file not in SHOWN:
-            return HIDDEN
-        if name.startswith("__") and name.endswith("__") and name != "__call__":
+        is_special = name.startswith("__") and name.endswith("__") and name != "__call__"
+        if is_special or (file.startswith(OTHERS) and file not in SHOWN):
             return HIDDEN
         if frame.f_code.co_varnames[:1] == ("self",):  # an operation of a class of nodes
             node = frame.f_locals.get("self")
