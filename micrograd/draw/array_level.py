@@ -122,10 +122,8 @@ def with_arrays(drawn: Graph) -> Graph:
     for kind in ("parameter", "input") if arrays else ():
         loose = tuple(box.number for box in drawn.nodes if (box.kind, box.level) == (kind, "op"))
         if len(loose) > LOOSE:
-            title = said("draw", f"box.{kind}", n=len(loose))
-            rests.append(
-                Box(first + n + len(extra) + len(rests), title, title, kind, "call", nodes=loose)
-            )
+            title, number = said("draw", f"box.{kind}", n=len(loose)), len(extra) + len(rests)
+            rests.append(Box(first + n + number, title, title, kind, "call", nodes=loose))
     return folded(drawn, rests)
 
 
@@ -201,13 +199,9 @@ def _taken(part: Any, whole: Any) -> tuple[str, str]:
 def _memory(thing: Any) -> tuple[str, Sequence[Any]]:
     # What an array or the Value of a reduction remembers: the operation and its operands; a view
     # is taken from a result, or from an array with a label.
-    made = origin(thing, "array")
-    if not made:
-        base = getattr(thing, "base", None)
-        known = origin(base, "array") or getattr(base, "label", "")
-        return "", [base] if known else []
-    operation, things = made
-    return operation, things
+    base = getattr(thing, "base", None)
+    is_known = origin(base, "array") or getattr(base, "label", "")
+    return origin(thing, "array") or ("", [base] if is_known else [])
 
 
 def _elements(thing: Any) -> list[Value]:

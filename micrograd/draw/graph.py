@@ -96,22 +96,19 @@ def roots_of(results: Sequence[Any]) -> dict[Value, None]:
     Raises:
         TypeError: a result is neither a Value nor an array of Values.
     """
-    found: dict[Value, None] = {}
-    for result in results:
-        for root in result.ravel().tolist() if is_array(result) and result.size else [result]:
-            if isinstance(root, Value):
-                found[root] = None
-                continue
+    entries = (x.ravel().tolist() if is_array(x) and x.size else [x] for x in results)
+    roots = [root for some in entries for root in some]
+    for root in roots:
+        if not isinstance(root, Value):
             fix = "pass the result of a computation, or one entry of a list of results"
             if hasattr(type(root), "named_parameters"):
                 fix = "draw its output, draw_dot(model(x)), or the model: draw_network(model)"
             elif type(root).__module__ != "builtins":
                 known = (f"{x} ({', '.join(LOOKED_FOR[x])})" for x in ("data", "grad", "operands"))
                 fix += f". A Value of another engine is known by its {'; '.join(known)}"
-            raise TypeError(
-                f"a graph starts from a Value, got {type(root).__name__} {root!r:.40}: {fix}"
-            )
-    return found
+            got = f"{type(root).__name__} {root!r:.40}"
+            raise TypeError(f"a graph starts from a Value, got {got}: {fix}")
+    return dict.fromkeys(roots)
 
 
 # ---- the level at which a graph is drawn

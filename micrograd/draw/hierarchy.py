@@ -1,17 +1,13 @@
 """The boxes of a graph: one for each call of a function that `calls` watched, nested as they ran.
 
 A graph that was not watched has boxes for its neurons and layers, where it shows them (see
-`parts.py`). What comes from one place in the source is a stack: the calls of one layer for ten
-examples, or the 16 products of one vector. Stacks that lead to each other in a circle, such as
-position and speed in a simulation, are a loop, with a box for each step. A box with a single member
-is replaced by this member. Leaves are in the innermost box that alone uses them.
-
-`Hierarchy` makes this tree in four walks, each from the outer boxes to the inner ones:
+`parts.py`). `Hierarchy` makes this tree in four walks, each from the outer boxes to the inner ones:
 
 1. `_nested`: each operation goes into the box of its call, and this box into that of the caller.
-2. `_arrange`: in each box, what has one place in the source becomes a stack; circles of stacks
-   become loops.
-3. `_sink_leaves`: a number that only one box uses moves into it, with others of the same name.
+2. `_arrange`: what comes from one place in the source becomes a stack: the calls of one layer for
+   ten examples, or the 16 products of one vector. Stacks that lead to each other in a circle, such
+   as position and speed in a simulation, become a loop, with a box for each step.
+3. `_sink_leaves`: a leaf moves into the innermost box that alone uses it, with others of its name.
 4. `_cut`: parameters with the same users become one card; and what is left is divided into parts,
    so that no box has more than 25 members.
 
@@ -44,7 +40,7 @@ from micrograd.draw.array_level import with_arrays
 from micrograd.draw.formulas import LOWERED, number, shape_text, sign
 from micrograd.draw.parts import MOST, WEIGHTS, Part, parts_of
 from micrograd.draw.records import Box, Graph, columns, folded
-from micrograd.program.calls import noted, roles, written
+from micrograd.program.calls import Call, noted, roles, written
 from micrograd.texts import said
 
 SMALL = 16  # operations of a neuron that are drawn one by one
@@ -83,13 +79,11 @@ class Hierarchy:
             for node in drawn.nodes
             if node.kind == "constant" and node.label
         }
-        nodes = [
-            node._replace(operands=tuple([self.twins.get(o, o) for o in node.operands]))
-            for node in drawn.nodes
-        ]
-        self.drawn, self.nodes = replace(drawn, nodes=tuple(nodes)), nodes
-        self.operands = [node.operands for node in nodes]
-        self.users: list[list[int]] = [[] for _ in nodes]
+        self.operands = [tuple([self.twins.get(o, o) for o in n.operands]) for n in drawn.nodes]
+        pairs = zip(drawn.nodes, self.operands, strict=True)
+        self.nodes = tuple([node._replace(operands=operands) for node, operands in pairs])
+        self.drawn = replace(drawn, nodes=self.nodes)
+        self.users: list[list[int]] = [[] for _ in self.nodes]
         for i, operands in enumerate(self.operands):
             for o in operands:
                 self.users[o].append(i)
@@ -101,7 +95,7 @@ class Hierarchy:
         self._for_each_box(self._arrange)
         self._sink_leaves()
         self._for_each_box(self._cut)
-        inputs = (n.number for n in nodes if n.kind == "input" and not n.label)
+        inputs = (n.number for n in self.nodes if n.kind == "input" and not n.label)
         unnamed = [i for i in inputs if i not in self.states]
         x = "x" if len(unnamed) == 1 else "x{}"
         names = {i: x.format(str(k).translate(LOWERED)) for k, i in enumerate(unnamed, 1)}
@@ -128,21 +122,15 @@ class Hierarchy:
     def _nested(self) -> Part:
         part_of: dict[Any, Part] = {None: Part("", "root")}
         for i, (call, *_) in enumerate(self._notes):
-            if self.operands[i]:
-                self._made(call, part_of).members.append(i)
+            if not self.operands[i]:
+                continue
+            inner: Any = i  # the node, then each new box around it
+            while call not in part_of:
+                part = part_of[call] = call if isinstance(call, Part) else _box_of(call)
+                part.members.append(inner)
+                inner, call = part, call.parent
+            part_of[call].members.append(inner)
         return part_of[None]
-
-    def _made(self, call: Any, part_of: dict[Any, Part]) -> Part:
-        # The box of a call, in that of its caller.
-        if call not in part_of:
-            part = call
-            if not isinstance(call, Part):
-                about = ", ".join(f"{x}={number(given)}" for x, given in call.arguments.items())
-                part = Part(call.name, "call", [], call.place, call.number, about)
-                part.call = call
-            self._made(call.parent, part_of).members.append(part)
-            part_of[call] = part
-        return part_of[call]
 
     def _arrange(self, part: Part) -> None:
         # Members become stacks and loops; a single one is replaced by its members.
@@ -211,7 +199,10 @@ class Hierarchy:
         # Groups that lead to each other in a circle become a loop, and are empty then.
         place = {each: k for k, group in enumerate(groups) for each in group}
         unit_of = {i: each for each in place for i in inside(each)}
-        used = {each: self._used(each, unit_of) for each in place}  # what each uses, in order
+        used: dict[Any, list[Any]] = defaultdict(list)  # what each uses from others, in order
+        for i in sorted(unit_of):
+            each = unit_of[i]
+            used[each] += [unit_of.get(o, o) for o in self.operands[i] if unit_of.get(o) != each]
         before = [
             {place[o] for each in group for o in used[each] if o in place} for group in groups
         ]
@@ -237,10 +228,6 @@ class Hierarchy:
                 groups += [[x for x in group if self._column(x) == column] for column in columns]
                 group.clear()
         return loops
-
-    def _used(self, unit: Part | int, unit_of: Mapping[int, Any]) -> list[Any]:
-        mine = {*inside(unit)}
-        return [unit_of.get(o, o) for i in sorted(mine) for o in self.operands[i] if o not in mine]
 
     def _column(self, unit: Part | int) -> int:
         return max(self._column_of[i] for i in inside(unit))
@@ -341,19 +328,19 @@ class Hierarchy:
         steps = [m for m in others if isinstance(m, Part) and m.kind == "step"]
         if steps:
             names = self._names([m for m in steps[0].members if not self._is_leaf(m)])
-            count = said("draw", "box.step", n=len(steps))
-            part.about = f"{count} · {', '.join(names)}"
+            part.about = f"{said('draw', 'box.step', n=len(steps))} · {names}"
         if len(leaves) + len(others) > MOST and not part.is_paged:
             leaves, others = self._divided(leaves, MOST - PARTS), self._divided(others, PARTS)
         part.members = [*leaves, *others]
         if part.kind in ("call", "step", "part") and not part.about:
-            part.about = ", ".join(self._names(others))
+            part.about = self._names(others)
 
-    def _names(self, members: list[Any]) -> list[str]:
+    def _names(self, members: list[Any]) -> str:
         # What is inside a box, in a few words.
         names = [m.label if isinstance(m, Part) else sign(self.nodes[m].op) for m in members]
         found = [*dict.fromkeys(NUMBER.sub("", name) for name in names)]
-        return found if len(found) <= ALONE else [*found[: ALONE - 1], "\N{HORIZONTAL ELLIPSIS}"]
+        is_long = len(found) > ALONE
+        return ", ".join([*found[: ALONE - 1], "\N{HORIZONTAL ELLIPSIS}"] if is_long else found)
 
     def _together(self, leaves: list[Any], others: list[Any]) -> list[Any]:
         # Parameters that are used in the same boxes are one card, such as all weights of a layer.
@@ -366,9 +353,8 @@ class Hierarchy:
             groups[users if is_one_of_many else leaf].append(leaf)
         found: list[Any] = []
         for some in groups.values():
-            n = sum(len(inside(leaf)) for leaf in some)
-            about = said("draw", "box.in", n=n, groups=len(some))
-            part = Part(said("draw", "name.parameters"), "leaves", some, about=about)
+            part = Part(said("draw", "name.parameters"), "leaves", some)
+            part.about = said("draw", "box.in", n=len(inside(part)), groups=len(some))
             found += some if len(some) <= ALONE else [part]
         return found
 
@@ -382,8 +368,7 @@ class Hierarchy:
         cut = []
         is_loop = isinstance(members[0], Part) and members[0].kind == "step"
         n = CHAIN if is_loop else PARTS  # each step follows the last one
-        ends = [len(members) * k // n for k in range(n + 1)]
-        for start, end in pairwise(ends):
+        for start, end in pairwise(len(members) * k // n for k in range(n + 1)):
             some = members[start:end]
             first, last = (m.label if isinstance(m, Part) else "" for m in (some[0], some[-1]))
             label = f"{first}\N{EN DASH}{last.rpartition(' ')[2]}" if first != last else first
@@ -402,12 +387,12 @@ class Hierarchy:
             return self.whole
         if level == "array":
             return with_arrays(self.whole)
-        opened = self.opened(level)
         if level not in LEVELS:
-            return self.view(opened, self.named(level) if isinstance(level, str) else None)
-        opened |= {p for p in self.parts if p.is_paged and p.level not in _closed_at(level)}
+            only = self.named(level) if isinstance(level, str) else None
+            return self.view(self.opened(level), only)
         is_grouped = any(part.level == "neuron" for part in self.parts)
-        return self.view(opened if is_grouped else {*self.parts}, level=str(level))
+        closed = _closed_at(level) if is_grouped else ()
+        return self.view({p for p in self.parts if p.level not in closed}, level=str(level))
 
     def opened(self, level: int | str | None = None) -> set[Part]:
         """The open boxes: of the first view, of a level or depth, or around and with a function.
@@ -484,23 +469,20 @@ class Hierarchy:
                     if now == node
                 ]
                 if begun and len(chain) > 1 and begun[0] not in steps[0]:
-                    labels = (self.nodes[i].label for i in (chain[-1], begun[0]))
-                    name = next(filter(None, labels), "")
+                    name = self.nodes[chain[-1]].label or self.nodes[begun[0]].label
                     named = enumerate([begun[0], *chain] if name else ())
                     found |= {i: name + str(k).translate(LOWERED) for k, i in named}
         return found
 
     @cached_property
-    def outputs(self) -> dict[Part, dict[int, None]]:
+    def outputs(self) -> dict[Part, set[int]]:
         """The nodes inside each box that are used outside, or are results."""
-        found: dict[Part, dict[int, None]] = {part: {} for part in self.parts}
-        used = [(o, i) for i, operands in enumerate(self.operands) for o in operands]
-        for o, user in [*used, *((result, -1) for result in self.drawn.results)]:
-            around = {self.root} if user < 0 else {*self.box_of[user].path()}
-            for part in self.box_of[o].path():
-                if part in around:
-                    break
-                found[part][o] = None
+        found: dict[Part, set[int]] = {part: set() for part in self.parts}
+        used = [(o, self.box_of[i]) for o, users in enumerate(self.users) for i in users]
+        for o, box in [*used, *((result, self.root) for result in self.drawn.results)]:
+            if box is not self.box_of[o]:
+                for part in {*self.box_of[o].path()}.difference(box.path()):
+                    found[part].add(o)
         return found
 
     def view(
@@ -530,10 +512,8 @@ class Hierarchy:
             frames = [frame._replace(parent=-1) for frame in frames if frame.number == box]
             results = tuple(node.number for node in nodes if node.number not in used)
         around = {frame.number for frame in frames}
-        nodes = [n if n.parent in around else n._replace(parent=-1) for n in nodes]
-        return replace(
-            drawn, nodes=tuple(nodes), results=results, level=level, frames=tuple(frames)
-        )
+        placed = tuple(n if n.parent in around else n._replace(parent=-1) for n in nodes)
+        return replace(drawn, nodes=placed, results=results, level=level, frames=tuple(frames))
 
     def _with_frame(self, node: Box) -> Box:
         short = node.short or self.label_of.get(node.number, "")
@@ -547,7 +527,7 @@ class Hierarchy:
         nodes, used = sorted(inside(part)), self.outputs[part]
         order = inside(part) if part.kind == "leaves" else sorted(used)
         outputs = [self.nodes[i] for i in order if i in used]
-        is_result = not used.keys().isdisjoint(self.drawn.results)
+        is_result = not used.isdisjoint(self.drawn.results)
         kind = self.nodes[nodes[0]].kind if part.kind == "leaves" else "operation"
         box = Box(
             number=self._number_of(part),
@@ -564,11 +544,9 @@ class Hierarchy:
         if not (neuron := part.neuron) or level != "neuron":
             return box
         output = self.nodes[nodes[-1]]
-        inputs = [self.place[x] for x in neuron.inputs]  # plain numbers may be in the box
-        pairs = [
-            (self.twins.get(i, i), w.data) for w, i in zip(neuron.weights, inputs, strict=True)
-        ]
-        shown = [pair for pair in pairs if pair[0] not in box.nodes]
+        inputs = (self.twins.get(i, i) for i in (self.place[x] for x in neuron.inputs))
+        pairs = zip(inputs, neuron.weights, strict=True)
+        shown = [(i, w.data) for i, w in pairs if i not in nodes]  # plain numbers may be in the box
         return box._replace(
             label=output.label or WEIGHTS.sub("", neuron.row),
             short=output.short or part.called,
@@ -586,16 +564,17 @@ def _closed_at(level: object) -> Sequence[str]:
     return LEVELS[1 : LEVELS.index(str(level)) + 1]
 
 
+def _box_of(call: Call) -> Part:
+    about = ", ".join(f"{x}={number(given)}" for x, given in call.arguments.items())
+    return Part(call.name, "call", [], call.place, call.number, about, call=call)
+
+
 def inside(member: Part | int) -> list[int]:
-    """The indices of all nodes in a member of a box."""
-    if not isinstance(member, Part):
-        return [member]
-    found: list[int] = []
-    waiting = [member]
-    for part in waiting:
-        for each in part.members:
-            (waiting if isinstance(each, Part) else found).append(each)
-    return found
+    """The indices of all nodes in a member of a box; of a node, its own."""
+    members = [member]
+    for each in members:
+        members += each.members if isinstance(each, Part) else ()
+    return [each for each in members if not isinstance(each, Part)]
 
 
 def circles(before: Sequence[Iterable[int]]) -> list[list[int]]:

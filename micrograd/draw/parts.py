@@ -27,7 +27,7 @@ from typing import Any
 from micrograd.draw.array_level import grouped, operation_of
 from micrograd.draw.formulas import shape_text, sign
 from micrograd.draw.records import Graph
-from micrograd.engine import Value
+from micrograd.engine import Value, topological_order
 from micrograd.nn import ACTIVATIONS
 from micrograd.texts import said
 
@@ -71,11 +71,9 @@ def rows_of(path_of: Mapping[Value, str]) -> dict[str, list[Value]]:
 def neurons_in(
     order: Sequence[Value], results: Iterable[Value], path_of: Mapping[Value, str]
 ) -> list[Neuron]:
-    """The calls of neurons in a graph, given in topological order.
+    """The calls of neurons in a graph, given in topological order; its results stay in sight.
 
     Args:
-        order: the nodes.
-        results: those that have to stay in sight.
         path_of: the path of each parameter in its model.
     """
     rows = rows_of(path_of)
@@ -203,11 +201,8 @@ def parts_of(drawn: Graph) -> list[tuple[Part | None, Any, int]]:
     loss = Part("loss", "call", [], "loss", level="loss")
     if of:
         loss.number = max(index[value] for value in of) + 1
-        before: set[Value] = set()  # what the neurons are computed from
-        for v in reversed(order):
-            if v in of or v in before:
-                before.update(v._prev)
-        rest = [v for v in order if v._prev and v not in of and v not in before]
+        before = {*topological_order(*of)}  # the neurons, and what they are computed from
+        rest = [v for v in order if v._prev and v not in before]
         of.update(dict.fromkeys(rest if len(rest) > 1 else (), loss))
     shapes = _shapes(order, of)
     groups, members = grouped(drawn)

@@ -34,7 +34,7 @@ from functools import cache, partial
 from itertools import count, islice
 from typing import Any
 
-from micrograd import core, engine
+from micrograd import engine
 from micrograd.core.origin import note, origin
 from micrograd.engine import Value
 from micrograd.program.foreign import attribute, is_foreign
@@ -43,10 +43,8 @@ Place = tuple[types.CodeType, int]  # where something is called: the code and th
 
 PACKAGE = os.path.dirname(engine.__file__) + os.sep
 SHOWN = (PACKAGE + "nn.py", PACKAGE + "losses.py")  # the rest of the package is hidden
-LIBRARIES = tuple(
-    sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")
-)
-OTHERS = (PACKAGE, os.path.dirname(core.__file__) + os.sep, *LIBRARIES, "<frozen")
+LIBRARIES = ("stdlib", "platstdlib", "purelib", "platlib")
+OTHERS = (PACKAGE, *(sysconfig.get_path(name) + os.sep for name in LIBRARIES), "<frozen")
 HIDDEN, PLACE, CALL = range(3)  # what a frame is: nothing, a place in the source, or a call as well
 OPERATORS = {ast.MatMult: "@", ast.Mult: "*", ast.Add: "+", ast.Sub: "-", ast.Div: "/"}
 GENERIC = ("forward", "__call__", "call")  # names that say nothing: the object is what is called
@@ -217,9 +215,8 @@ class Watch:
 
     def _kind(self, frame: types.FrameType) -> int:
         file, name = frame.f_code.co_filename, frame.f_code.co_name
-        if file.startswith(OTHERS) and file not in SHOWN:
-            return HIDDEN
-        if name.startswith("__") and name.endswith("__") and name != "__call__":
+        is_special = name.startswith("__") and name.endswith("__") and name != "__call__"
+        if is_special or (file.startswith(OTHERS) and file not in SHOWN):
             return HIDDEN
         if frame.f_code.co_varnames[:1] == ("self",):  # an operation of a class of nodes
             node = frame.f_locals.get("self")
@@ -260,9 +257,8 @@ def written(code: types.CodeType, instruction: int) -> tuple[str, ...]:
 def owners(nodes: Iterable[object]) -> Iterable[object]:
     """The objects whose methods the outermost calls were, such as a model."""
     made = {noted(node)[0]: node for node in nodes}.values()  # a node of each call
-    objects = ([call.owner for call in path_of(node)] for node in made)
-    outermost = [next((x for x in each if x is not None), None) for each in objects]
-    return {id(x): x for x in outermost if x is not None}.values()
+    paths = ([x for call in path_of(node) if (x := call.owner) is not None] for node in made)
+    return {id(path[0]): path[0] for path in paths if path}.values()
 
 
 def roles(call: Call) -> Iterator[str]:

@@ -38,7 +38,7 @@ from typing import Any
 from micrograd.core.arithmetic import Number, as_number
 from micrograd.core.errors import FAILURES
 from micrograd.core.node import Own, innermost, operations
-from micrograd.core.origin import note
+from micrograd.core.origin import note, origin
 from micrograd.derivatives import again, local_derivatives, per_edge, replayed
 from micrograd.engine import Value, topological_order
 from micrograd.program.objects import Variables, found, is_array, is_model
@@ -121,11 +121,8 @@ def number_of(x: Any) -> Any:
 def as_ours(root: Any, *others: object) -> list[Any]:
     """The root and other arguments, in which each node of another engine is replaced by a Value.
 
+    The root may be a list of nodes, and the others dicts, lists, single nodes or anything else.
     Nodes that do not lead to the root stay as they are. If no root is foreign, everything does.
-
-    Args:
-        root: a Value, or a list of Values, of any engine.
-        *others: arguments that mention Values: dicts, lists, single Values or anything else.
 
     Raises:
         TypeError: the data of a node is not a real number.
@@ -169,10 +166,9 @@ def _copies(roots: Sequence[Any]) -> dict[int, Value]:
     copy_of = {key: _leaf(node) for key, (node, *_) in edges.items()}
     for key, (_, operands, _) in edges.items():
         copy_of[key]._prev = tuple(copy_of[id(operand)] for operand in operands)
-    key_of = {copy: key for key, copy in copy_of.items()}
     for copy in topological_order(*(copy_of[id(root)] for root in roots)):
         if copy._prev:
-            node, _, slopes = edges[key_of[copy]]
+            node, _, slopes = edges[id(origin(copy, "node"))]
             _give_rule(copy, node, slopes)
     return copy_of
 

@@ -17,7 +17,8 @@ that uses it:
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from traceback import walk_stack
 from types import FrameType
 
 from micrograd.program.calls import OTHERS
@@ -36,26 +37,19 @@ def variables(given: Mapping[str, object] | None) -> Mapping[str, object]:
     if given is not None:
         return given
     found, parameters = Variables(), Variables()
-    for frame in _frames():
+    for frame, _ in walk_stack(sys._getframe(1)):
         code = frame.f_code
+        if code.co_filename.startswith(OTHERS):
+            continue
         first = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         for name, thing in _read(frame).items():
             if not name.startswith("_") and name.isidentifier() and name not in HIDDEN:
                 (parameters if name in first else found).setdefault(name, thing)
+        if code.co_name == "<module>":
+            break
     for name, thing in parameters.items():
         found.setdefault(name, thing)
     return found
-
-
-def _frames() -> Iterator[FrameType]:
-    # Those of the user's code, the innermost first, up to the first module.
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None:
-        if not frame.f_code.co_filename.startswith(OTHERS):
-            yield frame
-            if frame.f_code.co_name == "<module>":
-                return
-        frame = frame.f_back
 
 
 def _read(frame: FrameType) -> dict[str, object]:
