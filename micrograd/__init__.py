@@ -63,10 +63,7 @@ _names_in = {
     "program.calls": "calls",
     "nn": "MLP Layer Linear Module Neuron Sequential",
     "optim": "SGD Adam AdamW",
-    "pages.explain": "explain",
-    "pages.microscope": "microscope",
-    "pages.playground": "playground",
-    "pages.worksheet": "worksheet",
+    **{f"pages.{page}": page for page in ("explain", "microscope", "playground", "worksheet")},
     "watching.watch": "watch",
 }
 _module_of = {name: module for module, names in _names_in.items() for name in names.split()}
@@ -81,9 +78,7 @@ _unknown = _importlib.import_module("micrograd.core.hints").hinted(__name__)
 
 
 def _late(module: str, name: str) -> _typing.Any:
-    return lambda *args, **options: getattr(_importlib.import_module(module), name)(
-        *args, **options
-    )
+    return lambda *args, **named: getattr(_importlib.import_module(module), name)(*args, **named)
 
 
 Value._repr_html_ = _late("micrograd.draw.cards", "card")  # type: ignore[attr-defined]

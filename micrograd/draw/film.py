@@ -14,6 +14,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,18 +72,14 @@ def _pictures(
     drawn = graph(root, names=names)
     name_of = {value: f"v{i}" for i, value in enumerate(drawn.values)}
     steps = [value for value in reversed(drawn.values) if value._prev]
-    final = draw_dot(root, names=names, rankdir=rankdir, level="op")
+    draw = partial(draw_dot, root, names=names, rankdir=rankdir, level="op")
+    final, done = draw(), list[Value]()
     width, ways = _layout(final)
     shown_as = {
         value: box.short or f"{sign(box.op)} {number(box.data)}".strip()
         for value, box in zip(drawn.values, drawn.nodes, strict=True)
     }
     first, seeded, *handed_on, last = _captions(steps, shown_as, max(24, int(width / LETTER)))
-    done: list[Value] = []
-
-    def source() -> str:
-        dot = draw_dot(root, names=names, rankdir=rankdir, level="op", frame=final, done=done)
-        return str(dot.source)
 
     def image(text: str, told: str) -> Picture:
         for node in done:  # their arrows point backward
@@ -99,7 +96,7 @@ def _pictures(
 
     for node in drawn.values:
         node.grad = 0
-    now = source()
+    now = draw(frame=final).source
     yield image(now, first), LONG
     root.grad = 1
     # The result is known now, although nothing has passed on a gradient.
@@ -112,7 +109,7 @@ def _pictures(
         for i in range(moving):
             yield _with_tokens(on_the_way, arrows, 1 - i / moving, dark), MOVING
         node._backward()
-        now = source()
+        now = draw(frame=final, done=done).source
         marked = changed(now, node._prev, LIGHT["panel"], LIGHT["gradient-soft"])
         yield image(marked, told), STANDING
     yield image(now, last), LONG
@@ -195,9 +192,8 @@ def animated_gif(pictures: Sequence[Picture], milliseconds: Sequence[int]) -> by
     codes, counts = np.unique(packed, return_counts=True)
     codes = codes[counts.argsort()]
     palette[codes >> 24] = np.stack([codes >> 16, codes >> 8, codes], axis=1) & 255
-    frames = [Image.fromarray(each, "P") for each in np.split(index, len(pictures))]
-    for frame in frames:
-        frame.putpalette(palette.tobytes())
+    reduced.putpalette(palette.tobytes())
+    frames = [reduced.crop((0, top, width, top + height)) for top in range(0, len(tall), height)]
     content, (first, *others) = io.BytesIO(), frames
     looks: dict[str, Any] = {"duration": list(milliseconds), "loop": 0, "optimize": True}
     first.save(content, "GIF", save_all=True, append_images=others, **looks)

@@ -68,14 +68,13 @@ def draw_network(
     """The picture of a network: a column of circles for each layer, and a line for each weight.
 
     Lines are orange for positive weights and blue for negative ones; a larger weight has a wider
-    line. If inputs x are given, each circle shows the output of its neuron; the circle of a ReLU
+    line. For an example x, each circle shows the output of its neuron; the circle of a ReLU
     neuron is solid if it fired, that is, if its output is above 0. A layer of more than 16 neurons
     shows the first and the last 8, and how many are left out.
 
     Args:
         model: an MLP, Layer, Neuron or Linear, a Sequential of these and Activations, or a model of
             classes like the lecture's, with its attributes `layers`, `neurons`, `w` and `b`.
-        x: one example, as numbers or Values.
         format: the format for `render` and `pipe`: 'svg', 'png', 'pdf' and more.
         done: how many layers of neurons the forward pass has computed so far, for a picture of each
             stage: the neurons that it computed last have a bold frame, and later ones no output.
@@ -106,13 +105,10 @@ def draw_network(
     highest = step * (max(spans) - 1) / 2
     # keeps lines so flat that they miss other circles
     apart = max(1.6, highest, (size + WIDE) / 2 * most)
-    captions = [said("draw", "legend.signs")]
-    if any(column.kind == "relu" and column.outputs for column in columns):
-        captions.append(said("draw", "network.fired"))
-    if done is not None:
-        captions.append(said("draw", "network.latest"))
-    if numbers:
-        captions.append(said("draw", "network.numbers"))
+    has_relu = any(column.kind == "relu" and column.outputs for column in columns)
+    captions = [said("draw", "legend.signs"), *[said("draw", "network.fired")] * has_relu]
+    captions += [said("draw", "network.latest")] * (done is not None)
+    captions += [said("draw", "network.numbers")] * bool(numbers)
     look = {"style": "filled", "fixedsize": "true", "color": EDGE, "fillcolor": LIGHT["panel"]}
     dot = Digraph(
         format=format,
