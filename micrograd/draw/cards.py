@@ -45,7 +45,6 @@ class Cards:
     """The cards of a drawing: their titles and numbers, and how far the backward pass has come.
 
     Args:
-        drawn: the graph.
         rate: 'grad', or 'tangent' if the graph has tangents instead of gradients.
         named: whether nodes without a name are called v1, v2, ...
         numbers, highlight, done, blanks: as in `draw_dot`.
@@ -88,6 +87,7 @@ class Cards:
             self._known.update(o for b in nodes if b.number in self.done for o in b.operands)
         elif self.drawn.has_gradients:
             self._known.update(self.name_of)
+        self._now = {k: self.now[v] for k, v in self.drawn.value_of.items() if v in self.now}
 
     def _boxes(self, argument: str, wanted: object) -> list[int]:
         values = values_in(wanted, argument)
@@ -104,9 +104,7 @@ class Cards:
             return [("", self._shown(box), "ink")]
         if not (self.numbers and (box.has_ports or 1 <= len(box.data) <= FEW)):
             return []
-        rows, found = [], self._found.get(box.number, {})
-        is_one = box.level == "op" and box.number < len(self.drawn.values)
-        now = self.now.get(self.drawn.values[box.number]) if is_one else None
+        rows, found, now = [], self._found.get(box.number, {}), self._now.get(box.number)
         for word in ("data",) if box.kind == "constant" else ("data", self.rate):
             colour = "gradient" if word == "grad" else "ink"
             rows.append((word, self._shown(box, "data" if word == "data" else "grad"), colour))

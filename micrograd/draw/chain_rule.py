@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -103,11 +104,6 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
     ['2 × 1 = 2', '']
     """
     value_of, box_of = drawn.value_of, drawn.box_of
-    local = {  # of each operand; not for boxes of many numbers
-        k: _known_derivatives(value)
-        for k, value in value_of.items()
-        if box_of[k].op == value._op and not any(box_of[o].shape for o in box_of[k].operands)
-    }
     shares = received(drawn.values) if complete else {}
     dotted = {
         x
@@ -130,9 +126,10 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
         texts = (UNKNOWN, UNKNOWN) if operand in dotted else (number(rate), number(d * rate))
         return product(number(d), *texts, forward)
 
-    rules = {
-        k: [row(*pair, k) for pair in zip(each, box_of[k].operands, strict=True)]
-        for k, each in local.items()
+    rules = {  # not for boxes of many numbers
+        k: [row(*pair, k) for pair in zip(_known_derivatives(v), box_of[k].operands, strict=True)]
+        for k, v in value_of.items()
+        if box_of[k].op == v._op and not any(box_of[o].shape for o in box_of[k].operands)
     }
     for node in drawn.nodes:
         factors = [box_of[operand] for operand in node.operands]
@@ -151,10 +148,9 @@ def _in_entries(node: Box, entries: Sequence[Value], i: int, operand: Box) -> li
         return []
     local = matrix(tuple(_known_derivatives(v)[i] for v in entries), node)
     upstream = matrix(node.grad, node)
-    shares = (local * upstream).reshape(node.shape)
-    shares = shares.sum(tuple(range(shares.ndim - len(operand.shape))))  # it was repeated
-    longer = (i for i, n in enumerate(operand.shape) if n < shares.shape[i])
-    shares = shares.sum(tuple(longer), keepdims=True)
+    lengths = (1,) * (len(node.shape) - len(operand.shape)) + operand.shape
+    repeated = tuple(i for i, n in enumerate(lengths) if n < node.shape[i])
+    shares = (local * upstream).reshape(node.shape).sum(repeated, keepdims=True)
     was_broadcast = operand.shape != node.shape
     times = [(matrix_text(local), "local"), TIMES_EACH, (matrix_text(upstream), "gradient")]
     share = matrix_text(matrix(tuple(shares.ravel()), operand))
@@ -252,7 +248,6 @@ def _transposed(factor: tuple[Piece, tuple[int, ...]]) -> tuple[Piece, tuple[int
 
 def _known_derivatives(value: Value) -> Sequence[Any]:
     # There is no derivative at sqrt(0), for example, and another engine may not tell it.
-    try:
+    with suppress(ArithmeticError, ValueError):
         return local_derivatives(value)
-    except (ArithmeticError, ValueError):
-        return [math.nan] * len(value._prev)
+    return [math.nan] * len(value._prev)

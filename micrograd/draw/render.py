@@ -23,7 +23,7 @@ from typing import Any, overload
 
 import graphviz
 
-from micrograd.core.files import ending_of, show, write_whole
+from micrograd.core.files import FilePath, ending_of, show, write_whole
 from micrograd.draw.tokens import DARK, FONT, LIGHT, SIZES
 from micrograd.texts import language, listed, said, speaking, spoken_now
 
@@ -43,7 +43,6 @@ MOST_DESCRIBED = 60  # nodes
 DARK_OF = {light: DARK[token] for token, light in LIGHT.items()}
 
 Renderer = Callable[[str, str, str], bytes]
-File = str | os.PathLike[str] | None
 
 _registered: list[Renderer] = []
 
@@ -113,9 +112,7 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
     def pipe(self, format: str | None = ..., *, dark: bool = ...) -> bytes: ...
     @overload
     def pipe(self, format: str | None = ..., *, encoding: str, dark: bool = ...) -> str: ...
-    def pipe(
-        self, format: str | None = None, *, encoding: str | None = None, dark: bool = False
-    ) -> bytes | str:
+    def pipe(self, format: str | None = None, *, encoding: str = "", dark: bool = False) -> Any:
         """The picture as bytes, or as text if an encoding is given; `dark` as in `save`."""
         format = format or self.format
         source = darkened(self.source) if dark else self.source
@@ -127,7 +124,7 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
                 data = themed(data.decode()).encode()
         return data.decode(encoding) if encoding else data
 
-    def save(self, filename: File = None, *, dark: bool = False) -> str:
+    def save(self, filename: FilePath | None = None, *, dark: bool = False) -> str:
         """Writes a picture if the file ends in .svg, .png, .pdf, ...; DOT text for .gv and .dot.
 
         Returns the path. A name without an ending gets DOT text, too; any other ending is a
@@ -142,7 +139,7 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
         return str(path)
 
     def render(
-        self, filename: File = None, *, format: str | None = None, cleanup: bool = False
+        self, filename: FilePath | None = None, *, format: str | None = None, cleanup: bool = False
     ) -> str:
         """For 'out.png', writes just the picture; for 'gout', the DOT text and 'gout.svg'.
 
@@ -229,8 +226,7 @@ def described(svg: str) -> str:
         parts.append(said("draw", "said.from", **told) if givers else cards[title])
     if len(cards) > MOST_DESCRIBED:
         parts.append(said("pages", "list.rest", n=len(cards) - MOST_DESCRIBED))
-    counts = {"n": len(cards), "arrows": len(arrows), "parts": "; ".join(parts)}
-    return said("draw", "said.graph", **counts)
+    return said("draw", "said.graph", n=len(cards), arrows=len(arrows), parts="; ".join(parts))
 
 
 def in_notebook(svg: str) -> str:
