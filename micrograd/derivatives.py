@@ -293,8 +293,7 @@ def _called(f: Any, xs: Any) -> tuple[Any, list[Value] | None, Any]:
 
 def _expect(is_met: bool, user: str, expected: str, got: object, fix: str) -> None:
     if not is_met:
-        what = f"{type(got).__name__} {got!r:.40}"
-        raise TypeError(f"{user} expects {expected}, got {what}: {fix}")
+        raise TypeError(f"{user} expects {expected}, got {type(got).__name__} {got!r:.40}: {fix}")
 
 
 def _output(y: Any) -> Value:
@@ -405,8 +404,7 @@ def _reason(v: Value, by_closures: float, slope: float, is_old: bool) -> str:
             "from .data, detach() or float(), it passes no gradient on"
         )
     if is_old:
-        formula = described(v._op, v._prev)
-        return f"f uses {formula}, which was computed before: compute it inside f"
+        return f"f uses {described(v._op, v._prev)}, which was computed before: compute it inside f"
     operands = ", ".join(f"{u.data:.8g}" for u in v._prev)
     derivatives = ", ".join(f"{float(d):.8g}" for d in local_derivatives(v))
     return (

@@ -27,11 +27,10 @@ from micrograd.engine import Value, topological_order
 from micrograd.program.objects import values_in
 from micrograd.texts import said, wrap
 
-NUMBER_WIDTH = 36  # points: the minimum width of a number's cell
-WORD_WIDTH = 26  # points: the minimum width of the words "data" and "grad"
+NUMBER = {"ALIGN": "RIGHT", "WIDTH": 36}  # the cell of a number: points, at least
+WORD = {"ALIGN": "LEFT", "WIDTH": 26}  # of "data" and "grad"
 BLANK = {"BORDER": 1, "COLOR": LIGHT["frame"], "WIDTH": 44, "HEIGHT": 20}  # to write into
 FEW = 6  # numbers of an array, or results of a box, that are shown
-LONGEST_LINE = 80  # characters in a line of a caption
 END_OF_LINE = '<BR ALIGN="LEFT"/>'
 STRIP, INK = LIGHT["soft"], LIGHT["ink"]
 BOLD = {"share": "gradient", "rate": "ink"}  # pieces of a rule in bold letters, and their colours
@@ -164,10 +163,8 @@ class Cards:
         align = "LEFT" if box.has_ports else "CENTER"
         rows = [[_tag("TD", line, ALIGN=align, COLSPAN=2)] for line in lines]
         for word, text, colour in numbers:
-            words = _tag("TD", _text(word, colours["faint"]), ALIGN="LEFT", WIDTH=WORD_WIDTH)
-            shown = _text(text, colours[colour])
-            look = {"ALIGN": "RIGHT", "WIDTH": NUMBER_WIDTH} if text else BLANK
-            rows.append([words, _tag("TD", shown, **look)])
+            shown = _tag("TD", _text(text, colours[colour]), **(NUMBER if text else BLANK))
+            rows.append([_tag("TD", _text(word, colours["faint"]), **WORD), shown])
         # The numbers have their own table: in the card's, the strip would have to share its rows.
         return _tag("TD", _table(rows, CELLPADDING=1), CELLPADDING=4) if rows else ""
 
@@ -205,7 +202,7 @@ def _rows(rules: Iterable[Sequence[Piece]], colours: Mapping[str, str]) -> list[
 
 def caption(lines: Iterable[str], legend: Sequence[Piece] = ()) -> str:
     """The text below a drawing, and the legend of the chain rule in its colours."""
-    wrapped = [text for line in lines for text in wrap(line, LONGEST_LINE)]
+    wrapped = [text for line in lines for text in wrap(line, columns=80)]
     texts = [*map(_escaped, wrapped), *_rows([legend] if legend else [], LIGHT)]
     return f"<{''.join(text + END_OF_LINE for text in texts)}>" if texts else ""
 

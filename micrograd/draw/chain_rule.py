@@ -46,12 +46,9 @@ SIGNS = {TIMES_EACH[0].strip(): "legend.each", ADDED[0].strip(): "legend.added",
 def rules_of(
     drawn: Graph, edges: str, name_of: Mapping[int, str], forward: bool, complete: bool
 ) -> tuple[Rules, list[Piece], bool]:
-    """The rules beside the operands, their legend, and whether dots replace numbers.
-
-    The legend says what the colours mean and, for arrays, the signs.
-    """
+    """The rules beside the operands, their legend, and whether dots replace numbers."""
     local, upstream, share = (said("pages", f"word.{x}") for x in ("local", "upstream", "share"))
-    rules, legend, has_dots = dict[int, list[list[Piece]]](), list[Piece](), False
+    rules, legend, has_dots = Rules(), list[Piece](), False
     if edges == "symbols":
         rules = rules_with_symbols(drawn, name_of)
         legend = [(upstream, "gradient"), DOT, (local, "local")]
@@ -72,7 +69,6 @@ def with_tangents(drawn: Graph, tangents: object) -> Graph:
 
     Raises:
         TypeError: tangents is not a mapping of Values.
-        ValueError: a tangent is given for a Value that was computed.
     """
     if not isinstance(tangents, Mapping) or not all(isinstance(v, Value) for v in tangents):
         raise TypeError(
@@ -131,11 +127,12 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
         for k, v in value_of.items()
         if box_of[k].op == v._op and not any(box_of[o].shape for o in box_of[k].operands)
     }
-    for node in drawn.nodes:
+    are_known = drawn.has_gradients and not (forward or dotted)
+    for node in drawn.nodes if are_known else ():
         factors = [box_of[operand] for operand in node.operands]
-        if _is_product(node) and drawn.has_gradients and not (forward or dotted):
+        if node.op == "@" and len(factors) == 2:
             rules[node.number] = [_in_matrices(node, factors, i) for i in (0, 1)]
-        elif node.level == "array" and drawn.has_gradients and not (forward or dotted):
+        elif node.level == "array":
             entries = [drawn.values[i] for i in node.nodes[: len(node.data)]]
             rules[node.number] = [_in_entries(node, entries, *pair) for pair in enumerate(factors)]
     return rules, bool(dotted)
@@ -180,10 +177,6 @@ def _shapes(node: Box, left: Box, right: Box) -> list[tuple[int, ...]]:
     return [x, w, (*node.shape[: max(len(x), len(w)) - 2], x[-2], w[-1])]
 
 
-def _is_product(node: Box) -> bool:
-    return node.op == "@" and len(node.operands) == 2
-
-
 def matrix(entries: Any, box: Box) -> Any:
     """An array of plain numbers with two axes; a vector is a column."""
     import numpy as np  # a graph of arrays has loaded it
@@ -223,7 +216,7 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[int, str]) -> Rules:
             return [local]
         if node.level != "array":
             return [upstream, DOT, local]
-        if _is_product(node):
+        if node.op == "@" and len(node.operands) == 2:
             shapes = _shapes(node, *(drawn.box_of[name] for name in node.operands))
             x, w = (((name_of[name], "local"), shapes[k]) for k, name in enumerate(node.operands))
             rule = matrix_product_rule((upstream, shapes[2]), x, w, _transposed)

@@ -82,8 +82,7 @@ def draw_dot(
             by its groups. For the last two, only format and rankdir are used.
         format: the format for `render` and `pipe`: 'svg', 'png', 'pdf' and more.
         rankdir: the direction of the arrows: 'LR' (to the right) or 'TB' (downwards).
-        names: a dict of variables; by default those of the code that calls, see `variables.py`. {}
-            for none.
+        names: a dict of variables, {} for none; by default those of the caller, see `variables.py`.
         edges: 'plain'; 'derivatives' for the chain rule of each operand, beside the place where its
             arrow enters: local derivative × upstream gradient = contribution; or 'symbols' for the
             same in letters, with arrows that point backward. The contributions of all arrows that
@@ -141,11 +140,10 @@ def draw_dot(
         captions += [said("draw", "dot.lines"), said("draw", "legend.signs")]
     side, leave = SIDES[rankdir]
     text = frame.graph_attr["label"] if frame else caption(captions, legend)
-    look = {"rankdir": rankdir, "nodesep": "0.2", "ranksep": "0.5", "label": text}
-    if fan := max(len(box.weights) for box in drawn.nodes):
-        # Straight lines between neurons, and room for those that meet at a card.
-        room = 0.5 + 0.07 * min(20, fan)
-        look |= {"ranksep": f"{room:g}", "splines": "polyline"}
+    # Straight lines between neurons, and room for those that meet at a card.
+    room = 0.5 + 0.07 * min(20, max(len(box.weights) for box in drawn.nodes))
+    look = {"rankdir": rankdir, "nodesep": "0.2", "ranksep": f"{room:g}", "label": text}
+    look |= {"splines": "polyline"} if room > 0.5 else {}
     dot = Digraph(
         format=format,
         graph_attr=GRAPH | look | (QUICK if len(drawn.nodes) > MANY else {}),
@@ -263,8 +261,7 @@ def mermaid(
         ordered = box.op in ("-", "/", "**")
         for i, operand in enumerate(box.operands, 1):
             arrows.append(f"v{operand} -->{f'|{ORDER[i]}|' if ordered else ''} v{box.number}")
-    cards = _inside(-1, Cards(drawn))
-    return "\n    ".join([f"flowchart {rankdir}", *cards, *arrows]) + "\n"
+    return "\n    ".join([f"flowchart {rankdir}", *_inside(-1, Cards(drawn)), *arrows]) + "\n"
 
 
 def _inside(frame: int, cards: Cards) -> Iterator[str]:

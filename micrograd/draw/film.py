@@ -35,7 +35,6 @@ from micrograd.texts import listed, said, wrap
 
 MOST = 100  # nodes: each operation is shown for two seconds
 MOVING, STANDING, LONG = 60, 2000, 4000  # milliseconds that a picture is shown
-MOST_MOVING = 100  # pictures with something on its way, in the whole film
 INCH = 96  # pixels
 LETTER = 0.1  # inches: more than the mean width of a letter of a caption
 BACKWARD = f'[dir=back color="{LIGHT["gradient"]}" penwidth=2]'
@@ -102,7 +101,7 @@ def _pictures(
     # The result is known now, although nothing has passed on a gradient.
     now = changed(now, [root], UNKNOWN, "1")
     yield image(now, seeded), STANDING
-    moving = min(10, MOST_MOVING // max(1, len(steps)))
+    moving = min(10, 100 // max(1, len(steps)))  # pictures with something on its way, of each step
     for node, told in zip(steps, handed_on, strict=True):
         done.append(node)
         on_the_way, arrows = image(now, told), ways.get(name_of[node], ())

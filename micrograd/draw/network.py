@@ -23,12 +23,9 @@ from micrograd.program.models import layers_with_outputs, numbers_of, stages_of
 from micrograd.texts import said, spoken
 
 WIDEST = 16  # circles in a column: a larger layer shows this many of its first and last neurons
-SIZE, STEP = 0.5, 0.6  # inches: diameter of a circle, distance between neighbours in a column
-BELOW = 0.55  # inches: from the lowest circle to the title of its column
 WIDE, HIGH = 0.6, 0.17  # inches: the room of a number beside a line
 TEXT = {"shape": "plain", "style": "", "fixedsize": "false", "fontcolor": CAPTION}
 BESIDE = TEXT | {"style": "filled", "fontcolor": LIGHT["ink"], "fontsize": "9"}  # 12 pixels
-SOLID = {"fillcolor": LIGHT["ink"], "fontcolor": LIGHT["panel"]}
 DOTS = "\N{VERTICAL ELLIPSIS}"
 
 
@@ -100,8 +97,8 @@ def draw_network(
     # the size of the other one: there, no two are at one height.
     parts = [1 / (b + 1) if a >= b else a / (a + 1) for a, b in pairwise(spans)]
     most = max(map(min, pairwise(spans))) + 1 if numbers else 0
-    size, step = SIZE + 0.1 * bool(names), STEP + 0.1 * bool(names) + 0.2 * numbers
-    step = max(step, HIGH * most)
+    size = 0.5 + 0.1 * bool(names)  # inches: the diameter of a circle
+    step = max(size + 0.1 + 0.2 * numbers, HIGH * most)  # between neighbours in a column
     highest = step * (max(spans) - 1) / 2
     # keeps lines so flat that they miss other circles
     apart = max(1.6, highest, (size + WIDE) / 2 * most)
@@ -132,7 +129,7 @@ def draw_network(
                 if column.kind != "relu":
                     circle["fillcolor"] = shade(output, strongest)
                 elif output > 0:
-                    circle |= SOLID
+                    circle |= {"fillcolor": LIGHT["ink"], "fontcolor": LIGHT["panel"]}
             if (c, i) in latest:
                 circle |= {"color": LIGHT["ink"], "penwidth": "3"}
             add(f"c{c}_{i}", f"<{'<BR/>'.join(lines)}>" if lines else "", c, height, **circle)
@@ -151,7 +148,8 @@ def draw_network(
             add(f"c{c}_more", more, c, 0 if left_out else min(heights[c].values()) + 1, **TEXT)
         key = f"box.{column.kind}" if column.kind in ("input", "neuron") else "network.column"
         title = said("draw", key, n=column.letter or column.size, kind=sign(column.kind))
-        add(f"c{c}", title, c, (-highest - BELOW - 0.1 * numbers) / step, **TEXT)
+        depth = 0.55 + 0.1 * numbers  # inches: from the lowest circle to the title of its column
+        add(f"c{c}", title, c, (-highest - depth) / step, **TEXT)
     return dot
 
 

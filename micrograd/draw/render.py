@@ -27,7 +27,6 @@ from micrograd.core.files import FilePath, ending_of, show, write_whole
 from micrograd.draw.tokens import DARK, FONT, LIGHT, SIZES
 from micrograd.texts import language, listed, said, speaking, spoken_now
 
-WITH_PNG = 200_000  # bytes: the PNG of a larger SVG would be several times as large
 AS_TEXT = ("gv", "dot", "")  # file endings for DOT text; a name without an ending is one, too
 PICTURES = ("svg", "png", "pdf", *sorted(graphviz.FORMATS - {"svg", "png", "pdf", *AS_TEXT}))
 LIBRARY = """
@@ -158,7 +157,7 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
         # show notebooks take only the SVG, or if they do not trust it, the PNG.
         svg = self.pipe("svg", encoding="utf-8")
         bundle: dict[str, bytes | str] = {"image/svg+xml": svg, "text/html": in_notebook(svg)}
-        if len(svg) <= WITH_PNG:
+        if len(svg) <= 200_000:  # the PNG of a larger SVG would be several times as large
             with suppress(ValueError):  # a registered renderer may not support PNG
                 bundle["image/png"] = picture(self.source, "png", self.engine)
         return bundle
@@ -179,8 +178,7 @@ def themed(svg: str) -> str:
     the reader prefers dark pages. The styles of an SVG inside a page apply to the whole page, so
     each rule begins with a class that only this drawing has. Other text is returned unchanged.
     """
-    root = ROOT.search(svg)
-    if not root:
+    if not (root := ROOT.search(svg)):
         return svg
     name, about = f"drawing-{zlib.crc32(svg.encode()):08x}", html.escape(described(svg))
     rules = "\n".join(
