@@ -94,5 +94,4 @@ def __getattr__(name: str) -> _typing.Any:
 
 
 def __dir__() -> list[str]:
-    special = (name for name in globals() if name.startswith("__"))
-    return sorted({*_module_of, *_modules.split(), *special})
+    return [*_module_of, *_modules.split(), *(x for x in globals() if x.startswith("__"))]

@@ -43,25 +43,17 @@ DONE |= {name: LIGHT[f"{name}-soft"] for name in ("gradient", "local", "wrong")}
 class Cards:
     """The cards of a drawing: their titles and numbers, and how far the backward pass has come.
 
-    Args:
-        rate: 'grad', or 'tangent' if the graph has tangents instead of gradients.
-        named: whether nodes without a name are called v1, v2, ...
-        numbers, highlight, done, blanks: as in `draw_dot`.
-        now: what results would be now, where the data of operands changed since.
-        sizes: the least width and height of each box, in inches.
-
-    Raises:
-        ValueError: a Value of highlight or done is not in the graph.
+    Its arguments `numbers`, `highlight`, `done` and `blanks` are as in `draw_dot`.
     """
 
     drawn: Graph
-    rate: str = "grad"
-    named: bool = False
+    rate: str = "grad"  # 'tangent' if the graph has tangents instead of gradients
+    named: bool = False  # whether nodes without a name are called v1, v2, ...
     numbers: bool = True
     highlight: Any = ()
     done: Any = ()
-    now: Mapping[Value, Number] = field(default_factory=dict)
-    sizes: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    now: Mapping[Value, Number] = field(default_factory=dict)  # results, if operands changed since
+    sizes: Mapping[int, Sequence[str]] = field(default_factory=dict)  # at least, in inches
     blanks: bool = False
 
     def __post_init__(self) -> None:

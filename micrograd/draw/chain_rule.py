@@ -65,11 +65,7 @@ def rules_of(
 
 
 def with_tangents(drawn: Graph, tangents: object) -> Graph:
-    """The same graph, at level 'op', with tangents instead of gradients.
-
-    Raises:
-        TypeError: tangents is not a mapping of Values.
-    """
+    """The same graph, at level 'op', with tangents instead of gradients."""
     if not isinstance(tangents, Mapping) or not all(isinstance(v, Value) for v in tangents):
         raise TypeError(
             f"tangents expects a dict that maps leaves (Values) to numbers, got "
@@ -84,8 +80,7 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
     """The numbers of the chain rule, or only the local derivatives if there are no gradients yet.
 
     The second factor is the gradient of the node (upstream) or, in forward mode, the tangent of the
-    operand. Constants have no rule, nor have boxes of many numbers, but for products of small
-    matrices.
+    operand. Constants have no rule, nor have boxes of many numbers, except small arrays.
 
     After a complete backward pass, the contributions to a number add up to its gradient. If they do
     not, its data have changed or the gradients are those of a larger graph: then there are dots
@@ -198,12 +193,9 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[int, str]) -> Rules:
     For arrays, ⊙ multiplies entry by entry, Σ adds up what was broadcast or, beside a ·, the
     entries of the result, and the two rows of a matrix product P = X @ W are ∂L/∂P · Wᵀ and
     Xᵀ · ∂L/∂P, with the shapes of the factors.
-
-    Raises:
-        ValueError: there are several results, so it would be unclear what ∂L stands for.
     """
     results = [name_of[node.number] for node in drawn.nodes if node.kind == "result"]
-    if len(results) > 1:
+    if len(results) > 1:  # it would be unclear what ∂L stands for
         raise ValueError(f"edges='symbols' expects one result, got {len(results)}: draw their sum")
 
     def row(node: Box, i: int) -> list[Piece]:

@@ -42,9 +42,6 @@ class Names:
         variables: usually `locals()`; names that begin with `_` are ignored.
         parameters: Values, arrays, Modules, or lists of these.
         nodes: the nodes that need names; all, if it is empty.
-
-    Raises:
-        TypeError: variables is not a mapping, or a parameter is not a Value.
     """
 
     def __init__(
@@ -71,9 +68,8 @@ class Names:
             self.add(thing, name)
         for value, name in self._variable.items():
             self._label(value, name)
-        short = {v: _abbreviated(x) for v, x in self.label_of.items() if self.path_of.get(v) == x}
-        is_free = {*short.values()}.isdisjoint(self.label_of.values())
-        self._distinct = is_free and len({*short.values()}) == len(short)
+        short = [_abbreviated(x) for v, x in self.label_of.items() if self.path_of.get(v) == x]
+        self._distinct = len({*short}.difference(self.label_of.values())) == len(short)
 
     def add(self, thing: object, name: str, is_owned: bool = False) -> None:
         """Names what is in a thing; all of its leaves are parameters if a model owns it."""
