@@ -83,10 +83,8 @@ class Cards:
     def _boxes(self, argument: str, wanted: object) -> list[int]:
         values = values_in(wanted, argument)
         if strange := [value for value in values if value not in self._place]:
-            raise ValueError(
-                f"{argument} expects Values of the graph, got {strange[0]!r:.60}: draw a later "
-                "result, or leave it out"
-            )
+            got = f"got {strange[0]!r:.60}: draw a later result, or leave it out"
+            raise ValueError(f"{argument} expects Values of the graph, {got}")
         return [self._place[value] for value in values]
 
     def rows(self, box: Box) -> list[tuple[str, str, str]]:
@@ -136,7 +134,7 @@ class Cards:
         rows = [[body]]
         if box.operands and box.has_ports:
             in_strip = side == "n" and len(box.operands) > 1
-            texts = _rows(rules, LIGHT if in_strip else colours)
+            texts = [_row(rule, LIGHT if in_strip else colours) for rule in rules]
             rows = _with_strip(box, texts, body, across=side == "w")
         card = _table(rows, **look)
         frame_of = {"BORDER": 1, "COLOR": INK, "BGCOLOR": LIGHT["mark"], "CELLPADDING": 5}
@@ -185,17 +183,15 @@ def _with_strip(box: Box, rules: list[str], body: str, across: bool) -> list[lis
     return [[_tag("TD", _table([ports]), BGCOLOR=STRIP)], *([[body]] if body else [])]
 
 
-def _rows(rules: Iterable[Sequence[Piece]], colours: Mapping[str, str]) -> list[str]:
-    return [
-        "".join(_text(text, colours[BOLD.get(kind, kind)], bold=kind in BOLD) for text, kind in row)
-        for row in rules
-    ]
+def _row(rule: Sequence[Piece], colours: Mapping[str, str]) -> str:
+    pieces = (_text(text, colours[BOLD.get(kind, kind)], bold=kind in BOLD) for text, kind in rule)
+    return "".join(pieces)
 
 
 def caption(lines: Iterable[str], legend: Sequence[Piece] = ()) -> str:
     """The text below a drawing, and the legend of the chain rule in its colours."""
     wrapped = [text for line in lines for text in wrap(line, columns=80)]
-    texts = [*map(_escaped, wrapped), *_rows([legend] if legend else [], LIGHT)]
+    texts = [*map(_escaped, wrapped), *[_row(legend, LIGHT)] * bool(legend)]
     return f"<{''.join(text + END_OF_LINE for text in texts)}>" if texts else ""
 
 

@@ -67,10 +67,8 @@ def rules_of(
 def with_tangents(drawn: Graph, tangents: object) -> Graph:
     """The same graph, at level 'op', with tangents instead of gradients."""
     if not isinstance(tangents, Mapping) or not all(isinstance(v, Value) for v in tangents):
-        raise TypeError(
-            f"tangents expects a dict that maps leaves (Values) to numbers, got "
-            f"{type(tangents).__name__} {tangents!r:.40}: use tangents={{x: 1.0}}"
-        )
+        got = f"got {type(tangents).__name__} {tangents!r:.40}: use tangents={{x: 1.0}}"
+        raise TypeError(f"tangents expects a dict that maps leaves (Values) to numbers, {got}")
     speeds = jvp(drawn.values, tangents)
     nodes = [node._replace(grad=x) for node, x in zip(drawn.nodes, speeds, strict=True)]
     return replace(drawn, nodes=tuple(nodes))

@@ -54,10 +54,8 @@ def backward_film(
     """
     order = topological_order(root)
     if len(order) > MOST:
-        raise ValueError(
-            f"a film expects at most {MOST} nodes, got {len(order):,}: save a .html page, which "
-            "folds larger graphs, or use a smaller example"
-        )
+        fix = "save a .html page, which folds larger graphs, or use a smaller example"
+        raise ValueError(f"a film expects at most {MOST} nodes, got {len(order):,}: {fix}")
     with restored(order):
         root.backward()
         return [*_pictures(root, names, rankdir, dark)]

@@ -1,8 +1,7 @@
 """The design of everything a person looks at: colours, fonts, spacing, corners and speeds.
 
 Drawings, plots, HTML pages and their CSS are all styled by these tables, and no colour is chosen
-anywhere else. To change the colour of gradients, change "gradient" and "gradient-soft".
-So a colour means the same thing everywhere:
+anywhere else. So a colour means the same thing everywhere:
 
     orange, blue    positive and negative; class 1 and class 0
     magenta         gradients and the backward pass
