@@ -51,9 +51,10 @@ class Names:
         nodes: Collection[Value] = (),
     ) -> None:
         if variables is not None and not isinstance(variables, Mapping):
-            fix = 'use names=locals(), or names={"model": model}'
-            got = f"got {type(variables).__name__}: {fix}"
-            raise TypeError(f"names expects a dict from names to Values, {got}")
+            raise TypeError(
+                f"names expects a dict from names to Values, got {type(variables).__name__}: use "
+                'names=locals(), or names={"model": model}'
+            )
         self.label_of: dict[Value, str] = {}
         self.arrays: list[tuple[str, Any]] = []
         self.parameters = set(values_in(parameters, "parameters"))
