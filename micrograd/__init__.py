@@ -74,8 +74,6 @@ _modules = (
 
 __version__ = "1.0.0"
 
-_unknown = _importlib.import_module("micrograd.core.hints").hinted(__name__)
-
 
 def _late(module: str, name: str) -> _typing.Any:
     return lambda *args, **named: getattr(_importlib.import_module(module), name)(*args, **named)
@@ -90,7 +88,7 @@ def __getattr__(name: str) -> _typing.Any:
         return getattr(_importlib.import_module(f"micrograd.{_module_of[name]}"), name)
     if name in _modules.split():
         return _importlib.import_module(f"micrograd.{name}")
-    return _unknown(name, frames=2)
+    return _importlib.import_module("micrograd.core.hints").hinted(__name__)(name, frames=2)
 
 
 def __dir__() -> list[str]:

@@ -225,8 +225,7 @@ def jacobian(
     nodes, results = flat(inputs), [_output(v) for v in given]
     are_nodes = all(isinstance(v, Value) for v in nodes)
     _expect(are_nodes, "jacobian", "nodes of the graph as inputs", inputs, "or pass a function")
-    tape = _Tape(*results)
-    adjoints = (tape.adjoints({output: 1}) for output in results)
+    adjoints = map(_Tape(*results).adjoints, ({output: 1} for output in results))
     rows = [[adjoint[v] for v in nodes] for adjoint in adjoints]
     return _of_one_kind(rows, nodes, results, known)
 
