@@ -113,7 +113,7 @@ class Cards:
         if box.level != "array":
             return ", ".join(map(number, shown)) if box.level == "call" else number(shown)
         is_small = len(box.data) <= FEW and len(box.shape) <= 2
-        return matrix_text(matrix(shown, box)) if is_small else shape_text(box.shape)
+        return matrix_text(matrix(shown, box.shape)) if is_small else shape_text(box.shape)
 
     def html(self, box: Box, rules: Sequence[Sequence[Piece]] = (), side: str = "w") -> str:
         """The card of a box with the chain rule of each operand; arrows enter at its `side`."""

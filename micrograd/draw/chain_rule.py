@@ -136,27 +136,24 @@ def _in_entries(node: Box, entries: Sequence[Value], i: int, operand: Box) -> li
     is_small = 0 < len(entries) <= FITS**2 and len(node.shape) <= 2
     if operand.kind == "constant" or not is_small or any(v._op != node.op for v in entries):
         return []
-    local = matrix(tuple(_known_derivatives(v)[i] for v in entries), node)
-    upstream = matrix(node.grad, node)
+    local = matrix(tuple(_known_derivatives(v)[i] for v in entries), node.shape)
+    upstream = matrix(node.grad, node.shape)
     lengths = (1,) * (len(node.shape) - len(operand.shape)) + operand.shape
     repeated = tuple(i for i, n in enumerate(lengths) if n < node.shape[i])
     shares = (local * upstream).reshape(node.shape).sum(repeated, keepdims=True)
     was_broadcast = operand.shape != node.shape
     times = [(matrix_text(local), "local"), TIMES_EACH, (matrix_text(upstream), "gradient")]
-    share = matrix_text(matrix(tuple(shares.ravel()), operand))
+    share = matrix_text(matrix(tuple(shares.ravel()), operand.shape))
     return [*[ADDED] * was_broadcast, *times, EQUALS, (share, "share")]
 
 
 def _in_matrices(node: Box, factors: Sequence[Box], i: int) -> list[Piece]:
     # The chain rule of P = X @ W in numbers.
     shapes = _shapes(node, *factors)
-    if factors[i].kind == "constant" or max(map(max, shapes)) > FITS or len(shapes[0]) > 2:
+    if factors[i].kind == "constant" or max(map(max, shapes)) > FITS or len(shapes[2]) > 2:
         return []
-    upstream = (matrix(node.grad, node).reshape(shapes[2]), "gradient")
-    x, w = (
-        (matrix(factor.data, factor).reshape(shape), "local")
-        for factor, shape in zip(factors, shapes, strict=False)
-    )
+    upstream = (matrix(node.grad, shapes[2]), "gradient")
+    x, w = ((matrix(box.data, shape), "local") for box, shape in zip(factors, shapes, strict=False))
     rule = matrix_product_rule(upstream, x, w, lambda factor: (factor[0].T, factor[1]))
     (left, first), (right, second) = rule[i]
     times = [(matrix_text(left), first), DOT, (matrix_text(right), second)]
@@ -170,12 +167,12 @@ def _shapes(node: Box, left: Box, right: Box) -> list[tuple[int, ...]]:
     return [x, w, (*node.shape[: max(len(x), len(w)) - 2], x[-2], w[-1])]
 
 
-def matrix(entries: Any, box: Box) -> Any:
+def matrix(entries: Any, shape: Sequence[int]) -> Any:
     """An array of plain numbers with two axes; a vector is a column."""
     import numpy as np  # a graph of arrays has loaded it
 
     numbers = entries if isinstance(entries, tuple) else (entries,)
-    rows = box.shape[0] if box.shape else 1
+    rows = shape[0] if shape else 1
     return np.array([innermost(x) for x in numbers], dtype=object).reshape(rows, -1)
 
 

@@ -251,10 +251,7 @@ def mermaid(
     for frame in framed:
         inside = {*values_in(groups[frame.label], "groups")}
         within |= {i: frame.number for i, value in enumerate(drawn.values) if value in inside}
-    nodes = [
-        box._replace(parent=within.get((box.number, *box.nodes)[-1], box.parent))
-        for box in drawn.nodes
-    ]
+    nodes = [b._replace(parent=within.get((b.number, *b.nodes)[-1], b.parent)) for b in drawn.nodes]
     drawn = replace(drawn, nodes=tuple(nodes), frames=(*drawn.frames, *framed))
     arrows = []
     for box in drawn.nodes:

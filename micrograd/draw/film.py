@@ -87,8 +87,7 @@ def _pictures(
 
     def changed(text: str, nodes: Sequence[Value], old: str, new: str) -> str:
         for node in nodes:
-            card = f"\t{name_of[node]} \\[.*"
-            text = re.sub(card, lambda found: found[0].replace(old, new), text)
+            text = re.sub(rf"\t{name_of[node]} \[.*", lambda card: card[0].replace(old, new), text)
         return text
 
     for node in drawn.values:
