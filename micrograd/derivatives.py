@@ -457,8 +457,7 @@ def again(op: str, operands: Sequence[Value]) -> Value:
     """
     if op in operations:
         return operations[op](*operands)  # type: ignore[no-any-return]
-    kinds: tuple[Any, ...] = int, float, Fraction
-    for kind in kinds:  # the first that can read the exponent
+    for kind in (int, float, Fraction):  # the first that can read the exponent
         with suppress(ValueError):
             return operands[0].__pow__(kind(op.removeprefix("**")))
     raise ValueError(f"{op!r} is not a power with a plain exponent")

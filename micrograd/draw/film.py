@@ -180,11 +180,10 @@ def animated_gif(pictures: Sequence[Picture], milliseconds: Sequence[int]) -> by
     rooms = [[(0, height - len(each)), (0, width - len(each[0])), (0, 0)] for each in pictures]
     tall = np.concatenate([np.pad(*each, "edge") for each in zip(pictures, rooms, strict=True)])
     reduced = Image.fromarray(tall).quantize(256, Image.Quantize.MAXCOVERAGE)
-    chosen: Any = np.array(reduced.getpalette(), np.uint8)
-    index, palette = np.array(reduced), np.resize(chosen, (256, 3))
+    palette = np.resize(np.array(reduced.getpalette(), np.uint8), (256, 3))
     # Of the colours that one stands for, the most frequent one comes last, and so areas are exact.
     ends = np.r_[:height, -height:0]  # rows of the first and the last picture
-    packed = index[ends].astype(int) << 24 | tall[ends] @ [1 << 16, 1 << 8, 1]
+    packed = np.array(reduced)[ends].astype(int) << 24 | tall[ends] @ [1 << 16, 1 << 8, 1]
     codes, counts = np.unique(packed, return_counts=True)
     codes = codes[counts.argsort()]
     palette[codes >> 24] = np.stack([codes >> 16, codes >> 8, codes], axis=1) & 255
