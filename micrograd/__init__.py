@@ -63,10 +63,7 @@ _names_in = {
     "program.calls": "calls",
     "nn": "MLP Layer Linear Module Neuron Sequential",
     "optim": "SGD Adam AdamW",
-    "pages.explain": "explain",
-    "pages.microscope": "microscope",
-    "pages.playground": "playground",
-    "pages.worksheet": "worksheet",
+    **{f"pages.{page}": page for page in ("explain", "microscope", "playground", "worksheet")},
     "watching.watch": "watch",
 }
 _module_of = {name: module for module, names in _names_in.items() for name in names.split()}
@@ -77,13 +74,9 @@ _modules = (
 
 __version__ = "1.0.0"
 
-_unknown = _importlib.import_module("micrograd.core.hints").hinted(__name__)
-
 
 def _late(module: str, name: str) -> _typing.Any:
-    return lambda *args, **options: getattr(_importlib.import_module(module), name)(
-        *args, **options
-    )
+    return lambda *args, **named: getattr(_importlib.import_module(module), name)(*args, **named)
 
 
 Value._repr_html_ = _late("micrograd.draw.cards", "card")  # type: ignore[attr-defined]
@@ -95,9 +88,8 @@ def __getattr__(name: str) -> _typing.Any:
         return getattr(_importlib.import_module(f"micrograd.{_module_of[name]}"), name)
     if name in _modules.split():
         return _importlib.import_module(f"micrograd.{name}")
-    return _unknown(name, frames=2)
+    return _importlib.import_module("micrograd.core.hints").hinted(__name__)(name, frames=2)
 
 
 def __dir__() -> list[str]:
-    special = (name for name in globals() if name.startswith("__"))
-    return sorted({*_module_of, *_modules.split(), *special})
+    return [*_module_of, *_modules.split(), *(x for x in globals() if x.startswith("__"))]

@@ -225,8 +225,7 @@ def jacobian(
     nodes, results = flat(inputs), [_output(v) for v in given]
     are_nodes = all(isinstance(v, Value) for v in nodes)
     _expect(are_nodes, "jacobian", "nodes of the graph as inputs", inputs, "or pass a function")
-    tape = _Tape(*results)
-    adjoints = (tape.adjoints({output: 1}) for output in results)
+    adjoints = map(_Tape(*results).adjoints, ({output: 1} for output in results))
     rows = [[adjoint[v] for v in nodes] for adjoint in adjoints]
     return _of_one_kind(rows, nodes, results, known)
 
@@ -293,8 +292,7 @@ def _called(f: Any, xs: Any) -> tuple[Any, list[Value] | None, Any]:
 
 def _expect(is_met: bool, user: str, expected: str, got: object, fix: str) -> None:
     if not is_met:
-        what = f"{type(got).__name__} {got!r:.40}"
-        raise TypeError(f"{user} expects {expected}, got {what}: {fix}")
+        raise TypeError(f"{user} expects {expected}, got {type(got).__name__} {got!r:.40}: {fix}")
 
 
 def _output(y: Any) -> Value:
@@ -405,8 +403,7 @@ def _reason(v: Value, by_closures: float, slope: float, is_old: bool) -> str:
             "from .data, detach() or float(), it passes no gradient on"
         )
     if is_old:
-        formula = described(v._op, v._prev)
-        return f"f uses {formula}, which was computed before: compute it inside f"
+        return f"f uses {described(v._op, v._prev)}, which was computed before: compute it inside f"
     operands = ", ".join(f"{u.data:.8g}" for u in v._prev)
     derivatives = ", ".join(f"{float(d):.8g}" for d in local_derivatives(v))
     return (
@@ -460,8 +457,7 @@ def again(op: str, operands: Sequence[Value]) -> Value:
     """
     if op in operations:
         return operations[op](*operands)  # type: ignore[no-any-return]
-    kinds: tuple[Any, ...] = int, float, Fraction
-    for kind in kinds:  # the first that can read the exponent
+    for kind in (int, float, Fraction):  # the first that can read the exponent
         with suppress(ValueError):
             return operands[0].__pow__(kind(op.removeprefix("**")))
     raise ValueError(f"{op!r} is not a power with a plain exponent")

@@ -253,9 +253,8 @@ class Activation(ArrayModule):
 
     def forward(self, x: list[Value]) -> list[Value]:
         """One output for each input."""
-        if self.name == "linear":  # the inputs are the outputs; other modules computed them
-            return x
-        return [ACTIVATIONS[self.name](xi) for xi in x]
+        # For "linear", the inputs are the outputs; other modules computed them.
+        return x if self.name == "linear" else [ACTIVATIONS[self.name](xi) for xi in x]
 
     def __repr__(self) -> str:
         kind = type(self)

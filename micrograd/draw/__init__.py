@@ -13,11 +13,8 @@ if _typing.TYPE_CHECKING:  # for editors and type checkers
     from micrograd.draw.render import Digraph as Digraph
     from micrograd.draw.render import register as register
 
-_module_of = {
-    **dict.fromkeys(("draw_dot", "mermaid"), "dot"),
-    "draw_network": "network",
-    **dict.fromkeys(("Digraph", "register"), "render"),
-}
+_module_of = dict.fromkeys(("draw_dot", "mermaid"), "dot") | {"draw_network": "network"}
+_module_of |= dict.fromkeys(("Digraph", "register"), "render")
 if not _typing.TYPE_CHECKING:  # type checkers and the reference know the imports above
     __all__ = [*_module_of]
 

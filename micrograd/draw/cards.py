@@ -27,11 +27,10 @@ from micrograd.engine import Value, topological_order
 from micrograd.program.objects import values_in
 from micrograd.texts import said, wrap
 
-NUMBER_WIDTH = 36  # points: the minimum width of a number's cell
-WORD_WIDTH = 26  # points: the minimum width of the words "data" and "grad"
+NUMBER = {"ALIGN": "RIGHT", "WIDTH": 36}  # the cell of a number: points, at least
+WORD = {"ALIGN": "LEFT", "WIDTH": 26}  # of "data" and "grad"
 BLANK = {"BORDER": 1, "COLOR": LIGHT["frame"], "WIDTH": 44, "HEIGHT": 20}  # to write into
 FEW = 6  # numbers of an array, or results of a box, that are shown
-LONGEST_LINE = 80  # characters in a line of a caption
 END_OF_LINE = '<BR ALIGN="LEFT"/>'
 STRIP, INK = LIGHT["soft"], LIGHT["ink"]
 BOLD = {"share": "gradient", "rate": "ink"}  # pieces of a rule in bold letters, and their colours
@@ -44,26 +43,17 @@ DONE |= {name: LIGHT[f"{name}-soft"] for name in ("gradient", "local", "wrong")}
 class Cards:
     """The cards of a drawing: their titles and numbers, and how far the backward pass has come.
 
-    Args:
-        drawn: the graph.
-        rate: 'grad', or 'tangent' if the graph has tangents instead of gradients.
-        named: whether nodes without a name are called v1, v2, ...
-        numbers, highlight, done, blanks: as in `draw_dot`.
-        now: what results would be now, where the data of operands changed since.
-        sizes: the least width and height of each box, in inches.
-
-    Raises:
-        ValueError: a Value of highlight or done is not in the graph.
+    Its arguments `numbers`, `highlight`, `done` and `blanks` are as in `draw_dot`.
     """
 
     drawn: Graph
-    rate: str = "grad"
-    named: bool = False
+    rate: str = "grad"  # 'tangent' if the graph has tangents instead of gradients
+    named: bool = False  # whether nodes without a name are called v1, v2, ...
     numbers: bool = True
     highlight: Any = ()
     done: Any = ()
-    now: Mapping[Value, Number] = field(default_factory=dict)
-    sizes: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    now: Mapping[Value, Number] = field(default_factory=dict)  # results, if operands changed since
+    sizes: Mapping[int, Sequence[str]] = field(default_factory=dict)  # at least, in inches
     blanks: bool = False
 
     def __post_init__(self) -> None:
@@ -88,14 +78,13 @@ class Cards:
             self._known.update(o for b in nodes if b.number in self.done for o in b.operands)
         elif self.drawn.has_gradients:
             self._known.update(self.name_of)
+        self._now = {k: self.now[v] for k, v in self.drawn.value_of.items() if v in self.now}
 
     def _boxes(self, argument: str, wanted: object) -> list[int]:
         values = values_in(wanted, argument)
         if strange := [value for value in values if value not in self._place]:
-            raise ValueError(
-                f"{argument} expects Values of the graph, got {strange[0]!r:.60}: draw a later "
-                "result, or leave it out"
-            )
+            got = f"got {strange[0]!r:.60}: draw a later result, or leave it out"
+            raise ValueError(f"{argument} expects Values of the graph, {got}")
         return [self._place[value] for value in values]
 
     def rows(self, box: Box) -> list[tuple[str, str, str]]:
@@ -104,9 +93,7 @@ class Cards:
             return [("", self._shown(box), "ink")]
         if not (self.numbers and (box.has_ports or 1 <= len(box.data) <= FEW)):
             return []
-        rows, found = [], self._found.get(box.number, {})
-        is_one = box.level == "op" and box.number < len(self.drawn.values)
-        now = self.now.get(self.drawn.values[box.number]) if is_one else None
+        rows, found, now = [], self._found.get(box.number, {}), self._now.get(box.number)
         for word in ("data",) if box.kind == "constant" else ("data", self.rate):
             colour = "gradient" if word == "grad" else "ink"
             rows.append((word, self._shown(box, "data" if word == "data" else "grad"), colour))
@@ -126,7 +113,7 @@ class Cards:
         if box.level != "array":
             return ", ".join(map(number, shown)) if box.level == "call" else number(shown)
         is_small = len(box.data) <= FEW and len(box.shape) <= 2
-        return matrix_text(matrix(shown, box)) if is_small else shape_text(box.shape)
+        return matrix_text(matrix(shown, box.shape)) if is_small else shape_text(box.shape)
 
     def html(self, box: Box, rules: Sequence[Sequence[Piece]] = (), side: str = "w") -> str:
         """The card of a box with the chain rule of each operand; arrows enter at its `side`."""
@@ -147,7 +134,7 @@ class Cards:
         rows = [[body]]
         if box.operands and box.has_ports:
             in_strip = side == "n" and len(box.operands) > 1
-            texts = _rows(rules, LIGHT if in_strip else colours)
+            texts = [_row(rule, LIGHT if in_strip else colours) for rule in rules]
             rows = _with_strip(box, texts, body, across=side == "w")
         card = _table(rows, **look)
         frame_of = {"BORDER": 1, "COLOR": INK, "BGCOLOR": LIGHT["mark"], "CELLPADDING": 5}
@@ -166,10 +153,8 @@ class Cards:
         align = "LEFT" if box.has_ports else "CENTER"
         rows = [[_tag("TD", line, ALIGN=align, COLSPAN=2)] for line in lines]
         for word, text, colour in numbers:
-            words = _tag("TD", _text(word, colours["faint"]), ALIGN="LEFT", WIDTH=WORD_WIDTH)
-            shown = _text(text, colours[colour])
-            look = {"ALIGN": "RIGHT", "WIDTH": NUMBER_WIDTH} if text else BLANK
-            rows.append([words, _tag("TD", shown, **look)])
+            shown = _tag("TD", _text(text, colours[colour]), **(NUMBER if text else BLANK))
+            rows.append([_tag("TD", _text(word, colours["faint"]), **WORD), shown])
         # The numbers have their own table: in the card's, the strip would have to share its rows.
         return _tag("TD", _table(rows, CELLPADDING=1), CELLPADDING=4) if rows else ""
 
@@ -198,17 +183,15 @@ def _with_strip(box: Box, rules: list[str], body: str, across: bool) -> list[lis
     return [[_tag("TD", _table([ports]), BGCOLOR=STRIP)], *([[body]] if body else [])]
 
 
-def _rows(rules: Iterable[Sequence[Piece]], colours: Mapping[str, str]) -> list[str]:
-    return [
-        "".join(_text(text, colours[BOLD.get(kind, kind)], bold=kind in BOLD) for text, kind in row)
-        for row in rules
-    ]
+def _row(rule: Sequence[Piece], colours: Mapping[str, str]) -> str:
+    pieces = (_text(text, colours[BOLD.get(kind, kind)], bold=kind in BOLD) for text, kind in rule)
+    return "".join(pieces)
 
 
 def caption(lines: Iterable[str], legend: Sequence[Piece] = ()) -> str:
     """The text below a drawing, and the legend of the chain rule in its colours."""
-    wrapped = [text for line in lines for text in wrap(line, LONGEST_LINE)]
-    texts = [*map(_escaped, wrapped), *_rows([legend] if legend else [], LIGHT)]
+    wrapped = [text for line in lines for text in wrap(line, columns=80)]
+    texts = [*map(_escaped, wrapped), *[_row(legend, LIGHT)] * bool(legend)]
     return f"<{''.join(text + END_OF_LINE for text in texts)}>" if texts else ""
 
 

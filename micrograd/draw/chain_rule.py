@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -45,12 +46,9 @@ SIGNS = {TIMES_EACH[0].strip(): "legend.each", ADDED[0].strip(): "legend.added",
 def rules_of(
     drawn: Graph, edges: str, name_of: Mapping[int, str], forward: bool, complete: bool
 ) -> tuple[Rules, list[Piece], bool]:
-    """The rules beside the operands, their legend, and whether dots replace numbers.
-
-    The legend says what the colours mean and, for arrays, the signs.
-    """
+    """The rules beside the operands, their legend, and whether dots replace numbers."""
     local, upstream, share = (said("pages", f"word.{x}") for x in ("local", "upstream", "share"))
-    rules, legend, has_dots = dict[int, list[list[Piece]]](), list[Piece](), False
+    rules, legend, has_dots = Rules(), list[Piece](), False
     if edges == "symbols":
         rules = rules_with_symbols(drawn, name_of)
         legend = [(upstream, "gradient"), DOT, (local, "local")]
@@ -67,17 +65,10 @@ def rules_of(
 
 
 def with_tangents(drawn: Graph, tangents: object) -> Graph:
-    """The same graph, at level 'op', with tangents instead of gradients.
-
-    Raises:
-        TypeError: tangents is not a mapping of Values.
-        ValueError: a tangent is given for a Value that was computed.
-    """
+    """The same graph, at level 'op', with tangents instead of gradients."""
     if not isinstance(tangents, Mapping) or not all(isinstance(v, Value) for v in tangents):
-        raise TypeError(
-            f"tangents expects a dict that maps leaves (Values) to numbers, got "
-            f"{type(tangents).__name__} {tangents!r:.40}: use tangents={{x: 1.0}}"
-        )
+        got = f"got {type(tangents).__name__} {tangents!r:.40}: use tangents={{x: 1.0}}"
+        raise TypeError(f"tangents expects a dict that maps leaves (Values) to numbers, {got}")
     speeds = jvp(drawn.values, tangents)
     nodes = [node._replace(grad=x) for node, x in zip(drawn.nodes, speeds, strict=True)]
     return replace(drawn, nodes=tuple(nodes))
@@ -87,8 +78,7 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
     """The numbers of the chain rule, or only the local derivatives if there are no gradients yet.
 
     The second factor is the gradient of the node (upstream) or, in forward mode, the tangent of the
-    operand. Constants have no rule, nor have boxes of many numbers, but for products of small
-    matrices.
+    operand. Constants have no rule, nor have boxes of many numbers, except small arrays.
 
     After a complete backward pass, the contributions to a number add up to its gradient. If they do
     not, its data have changed or the gradients are those of a larger graph: then there are dots
@@ -103,11 +93,6 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
     ['2 × 1 = 2', '']
     """
     value_of, box_of = drawn.value_of, drawn.box_of
-    local = {  # of each operand; not for boxes of many numbers
-        k: _known_derivatives(value)
-        for k, value in value_of.items()
-        if box_of[k].op == value._op and not any(box_of[o].shape for o in box_of[k].operands)
-    }
     shares = received(drawn.values) if complete else {}
     dotted = {
         x
@@ -130,15 +115,17 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
         texts = (UNKNOWN, UNKNOWN) if operand in dotted else (number(rate), number(d * rate))
         return product(number(d), *texts, forward)
 
-    rules = {
-        k: [row(*pair, k) for pair in zip(each, box_of[k].operands, strict=True)]
-        for k, each in local.items()
+    rules = {  # not for boxes of many numbers
+        k: [row(*pair, k) for pair in zip(_known_derivatives(v), box_of[k].operands, strict=True)]
+        for k, v in value_of.items()
+        if box_of[k].op == v._op and not any(box_of[o].shape for o in box_of[k].operands)
     }
-    for node in drawn.nodes:
+    are_known = drawn.has_gradients and not (forward or dotted)
+    for node in drawn.nodes if are_known else ():
         factors = [box_of[operand] for operand in node.operands]
-        if _is_product(node) and drawn.has_gradients and not (forward or dotted):
+        if node.op == "@" and len(factors) == 2:
             rules[node.number] = [_in_matrices(node, factors, i) for i in (0, 1)]
-        elif node.level == "array" and drawn.has_gradients and not (forward or dotted):
+        elif node.level == "array":
             entries = [drawn.values[i] for i in node.nodes[: len(node.data)]]
             rules[node.number] = [_in_entries(node, entries, *pair) for pair in enumerate(factors)]
     return rules, bool(dotted)
@@ -149,28 +136,24 @@ def _in_entries(node: Box, entries: Sequence[Value], i: int, operand: Box) -> li
     is_small = 0 < len(entries) <= FITS**2 and len(node.shape) <= 2
     if operand.kind == "constant" or not is_small or any(v._op != node.op for v in entries):
         return []
-    local = matrix(tuple(_known_derivatives(v)[i] for v in entries), node)
-    upstream = matrix(node.grad, node)
-    shares = (local * upstream).reshape(node.shape)
-    shares = shares.sum(tuple(range(shares.ndim - len(operand.shape))))  # it was repeated
-    longer = (i for i, n in enumerate(operand.shape) if n < shares.shape[i])
-    shares = shares.sum(tuple(longer), keepdims=True)
+    local = matrix(tuple(_known_derivatives(v)[i] for v in entries), node.shape)
+    upstream = matrix(node.grad, node.shape)
+    lengths = (1,) * (len(node.shape) - len(operand.shape)) + operand.shape
+    repeated = tuple(i for i, n in enumerate(lengths) if n < node.shape[i])
+    shares = (local * upstream).reshape(node.shape).sum(repeated, keepdims=True)
     was_broadcast = operand.shape != node.shape
     times = [(matrix_text(local), "local"), TIMES_EACH, (matrix_text(upstream), "gradient")]
-    share = matrix_text(matrix(tuple(shares.ravel()), operand))
+    share = matrix_text(matrix(tuple(shares.ravel()), operand.shape))
     return [*[ADDED] * was_broadcast, *times, EQUALS, (share, "share")]
 
 
 def _in_matrices(node: Box, factors: Sequence[Box], i: int) -> list[Piece]:
     # The chain rule of P = X @ W in numbers.
     shapes = _shapes(node, *factors)
-    if factors[i].kind == "constant" or max(map(max, shapes)) > FITS or len(shapes[0]) > 2:
+    if factors[i].kind == "constant" or max(map(max, shapes)) > FITS or len(shapes[2]) > 2:
         return []
-    upstream = (matrix(node.grad, node).reshape(shapes[2]), "gradient")
-    x, w = (
-        (matrix(factor.data, factor).reshape(shape), "local")
-        for factor, shape in zip(factors, shapes, strict=False)
-    )
+    upstream = (matrix(node.grad, shapes[2]), "gradient")
+    x, w = ((matrix(box.data, shape), "local") for box, shape in zip(factors, shapes, strict=False))
     rule = matrix_product_rule(upstream, x, w, lambda factor: (factor[0].T, factor[1]))
     (left, first), (right, second) = rule[i]
     times = [(matrix_text(left), first), DOT, (matrix_text(right), second)]
@@ -184,16 +167,12 @@ def _shapes(node: Box, left: Box, right: Box) -> list[tuple[int, ...]]:
     return [x, w, (*node.shape[: max(len(x), len(w)) - 2], x[-2], w[-1])]
 
 
-def _is_product(node: Box) -> bool:
-    return node.op == "@" and len(node.operands) == 2
-
-
-def matrix(entries: Any, box: Box) -> Any:
+def matrix(entries: Any, shape: Sequence[int]) -> Any:
     """An array of plain numbers with two axes; a vector is a column."""
     import numpy as np  # a graph of arrays has loaded it
 
     numbers = entries if isinstance(entries, tuple) else (entries,)
-    rows = box.shape[0] if box.shape else 1
+    rows = shape[0] if shape else 1
     return np.array([innermost(x) for x in numbers], dtype=object).reshape(rows, -1)
 
 
@@ -209,12 +188,9 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[int, str]) -> Rules:
     For arrays, ⊙ multiplies entry by entry, Σ adds up what was broadcast or, beside a ·, the
     entries of the result, and the two rows of a matrix product P = X @ W are ∂L/∂P · Wᵀ and
     Xᵀ · ∂L/∂P, with the shapes of the factors.
-
-    Raises:
-        ValueError: there are several results, so it would be unclear what ∂L stands for.
     """
     results = [name_of[node.number] for node in drawn.nodes if node.kind == "result"]
-    if len(results) > 1:
+    if len(results) > 1:  # it would be unclear what ∂L stands for
         raise ValueError(f"edges='symbols' expects one result, got {len(results)}: draw their sum")
 
     def row(node: Box, i: int) -> list[Piece]:
@@ -227,7 +203,7 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[int, str]) -> Rules:
             return [local]
         if node.level != "array":
             return [upstream, DOT, local]
-        if _is_product(node):
+        if node.op == "@" and len(node.operands) == 2:
             shapes = _shapes(node, *(drawn.box_of[name] for name in node.operands))
             x, w = (((name_of[name], "local"), shapes[k]) for k, name in enumerate(node.operands))
             rule = matrix_product_rule((upstream, shapes[2]), x, w, _transposed)
@@ -252,7 +228,6 @@ def _transposed(factor: tuple[Piece, tuple[int, ...]]) -> tuple[Piece, tuple[int
 
 def _known_derivatives(value: Value) -> Sequence[Any]:
     # There is no derivative at sqrt(0), for example, and another engine may not tell it.
-    try:
+    with suppress(ArithmeticError, ValueError):
         return local_derivatives(value)
-    except (ArithmeticError, ValueError):
-        return [math.nan] * len(value._prev)
+    return [math.nan] * len(value._prev)

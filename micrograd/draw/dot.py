@@ -42,7 +42,6 @@ from micrograd.program.objects import is_model, values_in
 from micrograd.program.variables import variables
 from micrograd.texts import said, spoken
 
-EDGES = ("plain", "derivatives", "symbols")
 SIDES = {"LR": ("w", "e"), "TB": ("n", "s")}  # where arrows enter and leave a card
 MANY = 100  # cards
 # Fewer attempts to improve the order within columns; a small graph would be less symmetric.
@@ -83,8 +82,7 @@ def draw_dot(
             by its groups. For the last two, only format and rankdir are used.
         format: the format for `render` and `pipe`: 'svg', 'png', 'pdf' and more.
         rankdir: the direction of the arrows: 'LR' (to the right) or 'TB' (downwards).
-        names: a dict of variables; by default those of the code that calls, see `variables.py`. {}
-            for none.
+        names: a dict of variables, {} for none; by default those of the caller, see `variables.py`.
         edges: 'plain'; 'derivatives' for the chain rule of each operand, beside the place where its
             arrow enters: local derivative × upstream gradient = contribution; or 'symbols' for the
             same in letters, with arrows that point backward. The contributions of all arrows that
@@ -116,7 +114,7 @@ def draw_dot(
     2
     """
     _check("rankdir", rankdir, SIDES)
-    _check("edges", edges, EDGES)
+    _check("edges", edges, ("plain", "derivatives", "symbols"))
     if draw := getattr(type(root), "picture", None):  # a compiled function
         return draw(root, format, rankdir)  # type: ignore[no-any-return]
     if is_model(root):
@@ -126,10 +124,10 @@ def draw_dot(
     )
     drawn, captions = readable(root, names, level, parameters, tangents)
     rate, named = "grad" if tangents is None else "tangent", edges == "symbols"
-    # The width and height of each card in the other drawing, in inches.
     if blanks and edges == "derivatives":
         raise ValueError("edges='derivatives' would show what blanks=True hides: use 'symbols'")
     rows = frame.pipe("plain", encoding="utf-8").splitlines() if frame else []
+    # The width and height of each card in the other drawing, in inches.
     sizes = {int(row.split()[1][1:]): row.split()[4:6] for row in rows if row.startswith("node v")}
     is_plain = numbers and tangents is None and not done and not frame and not blanks
     now = now_of(drawn.values) if is_plain else {}
@@ -137,17 +135,15 @@ def draw_dot(
     complete = drawn.has_gradients and tangents is None and not cards.done
     rules, legend, has_dots = rules_of(drawn, edges, cards.name_of, tangents is not None, complete)
     captions = [*_state(cards, complete), *[said("draw", "dot.dots")] * has_dots, *captions]
-    if cards.done:
-        captions.append(said("draw", "dot.done"))
+    captions += [said("draw", "dot.done")] * bool(cards.done)
     if any(box.level == "neuron" for box in drawn.nodes):
         captions += [said("draw", "dot.lines"), said("draw", "legend.signs")]
     side, leave = SIDES[rankdir]
     text = frame.graph_attr["label"] if frame else caption(captions, legend)
-    look = {"rankdir": rankdir, "nodesep": "0.2", "ranksep": "0.5", "label": text}
-    if fan := max(len(box.weights) for box in drawn.nodes):
-        # Straight lines between neurons, and room for those that meet at a card.
-        room = 0.5 + 0.07 * min(20, fan)
-        look |= {"ranksep": f"{room:g}", "splines": "polyline"}
+    # Straight lines between neurons, and room for those that meet at a card.
+    room = 0.5 + 0.07 * min(20, max(len(box.weights) for box in drawn.nodes))
+    look = {"rankdir": rankdir, "nodesep": "0.2", "ranksep": f"{room:g}", "label": text}
+    look |= {"splines": "polyline"} if room > 0.5 else {}
     dot = Digraph(
         format=format,
         graph_attr=GRAPH | look | (QUICK if len(drawn.nodes) > MANY else {}),
@@ -157,14 +153,12 @@ def draw_dot(
     _add_cards(dot, cards, rules, side)
     heaviest = largest(w for box in drawn.nodes for w in box.weights)
     backward = {"dir": "back", "color": LIGHT["gradient"]} if edges == "symbols" else {}
-    constants = {box.number for box in drawn.nodes if box.kind == "constant"}
     for box in drawn.nodes:
         for i, operand in enumerate(box.operands):
             port = f"p{i}:" if box.has_ports else ""
-            weight: dict[str, str] = {}
+            ways = {} if drawn.box_of[operand].kind == "constant" else backward  # receives nothing
             if box.weights:
-                port, weight = "p0:", {"arrowhead": "none", **line(box.weights[i], heaviest)}
-            ways = weight if operand in constants else weight | backward  # these receive nothing
+                port, ways = "p0:", {"arrowhead": "none"} | line(box.weights[i], heaviest) | ways
             dot.edge(f"v{operand}", f"v{box.number}:{port}{side}", **ways)
     return dot
 
@@ -253,24 +247,18 @@ def mermaid(
     drawn, _ = readable(root, names, level, parameters)
     first = 1 + max(box.number for box in (*drawn.nodes, *drawn.frames))
     framed = [Box(k, title, title) for k, title in enumerate(groups, first)]
-    frame_of = {
-        value: frame.number
-        for frame, inside in zip(framed, groups.values(), strict=True)
-        for value in values_in(inside, "groups")
-    }
-    within = {i: frame_of[value] for i, value in enumerate(drawn.values) if value in frame_of}
-    nodes = [
-        box._replace(parent=within.get((box.number, *box.nodes)[-1], box.parent))
-        for box in drawn.nodes
-    ]
+    within: dict[int, int] = {}  # the frame of each Value
+    for frame in framed:
+        inside = {*values_in(groups[frame.label], "groups")}
+        within |= {i: frame.number for i, value in enumerate(drawn.values) if value in inside}
+    nodes = [b._replace(parent=within.get((b.number, *b.nodes)[-1], b.parent)) for b in drawn.nodes]
     drawn = replace(drawn, nodes=tuple(nodes), frames=(*drawn.frames, *framed))
     arrows = []
     for box in drawn.nodes:
         ordered = box.op in ("-", "/", "**")
         for i, operand in enumerate(box.operands, 1):
             arrows.append(f"v{operand} -->{f'|{ORDER[i]}|' if ordered else ''} v{box.number}")
-    cards = _inside(-1, Cards(drawn))
-    return "\n    ".join([f"flowchart {rankdir}", *cards, *arrows]) + "\n"
+    return "\n    ".join([f"flowchart {rankdir}", *_inside(-1, Cards(drawn)), *arrows]) + "\n"
 
 
 def _inside(frame: int, cards: Cards) -> Iterator[str]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,6 @@ from micrograd.texts import listed, said, wrap
 
 MOST = 100  # nodes: each operation is shown for two seconds
 MOVING, STANDING, LONG = 60, 2000, 4000  # milliseconds that a picture is shown
-MOST_MOVING = 100  # pictures with something on its way, in the whole film
 INCH = 96  # pixels
 LETTER = 0.1  # inches: more than the mean width of a letter of a caption
 BACKWARD = f'[dir=back color="{LIGHT["gradient"]}" penwidth=2]'
@@ -54,10 +54,8 @@ def backward_film(
     """
     order = topological_order(root)
     if len(order) > MOST:
-        raise ValueError(
-            f"a film expects at most {MOST} nodes, got {len(order):,}: save a .html page, which "
-            "folds larger graphs, or use a smaller example"
-        )
+        fix = "save a .html page, which folds larger graphs, or use a smaller example"
+        raise ValueError(f"a film expects at most {MOST} nodes, got {len(order):,}: {fix}")
     with restored(order):
         root.backward()
         return [*_pictures(root, names, rankdir, dark)]
@@ -71,18 +69,14 @@ def _pictures(
     drawn = graph(root, names=names)
     name_of = {value: f"v{i}" for i, value in enumerate(drawn.values)}
     steps = [value for value in reversed(drawn.values) if value._prev]
-    final = draw_dot(root, names=names, rankdir=rankdir, level="op")
+    draw = partial(draw_dot, root, names=names, rankdir=rankdir, level="op")
+    final, done = draw(), list[Value]()
     width, ways = _layout(final)
     shown_as = {
         value: box.short or f"{sign(box.op)} {number(box.data)}".strip()
         for value, box in zip(drawn.values, drawn.nodes, strict=True)
     }
     first, seeded, *handed_on, last = _captions(steps, shown_as, max(24, int(width / LETTER)))
-    done: list[Value] = []
-
-    def source() -> str:
-        dot = draw_dot(root, names=names, rankdir=rankdir, level="op", frame=final, done=done)
-        return str(dot.source)
 
     def image(text: str, told: str) -> Picture:
         for node in done:  # their arrows point backward
@@ -93,26 +87,25 @@ def _pictures(
 
     def changed(text: str, nodes: Sequence[Value], old: str, new: str) -> str:
         for node in nodes:
-            card = f"\t{name_of[node]} \\[.*"
-            text = re.sub(card, lambda found: found[0].replace(old, new), text)
+            text = re.sub(rf"\t{name_of[node]} \[.*", lambda card: card[0].replace(old, new), text)
         return text
 
     for node in drawn.values:
         node.grad = 0
-    now = source()
+    now = draw(frame=final).source
     yield image(now, first), LONG
     root.grad = 1
     # The result is known now, although nothing has passed on a gradient.
     now = changed(now, [root], UNKNOWN, "1")
     yield image(now, seeded), STANDING
-    moving = min(10, MOST_MOVING // max(1, len(steps)))
+    moving = min(10, 100 // max(1, len(steps)))  # pictures with something on its way, of each step
     for node, told in zip(steps, handed_on, strict=True):
         done.append(node)
         on_the_way, arrows = image(now, told), ways.get(name_of[node], ())
         for i in range(moving):
             yield _with_tokens(on_the_way, arrows, 1 - i / moving, dark), MOVING
         node._backward()
-        now = source()
+        now = draw(frame=final, done=done).source
         marked = changed(now, node._prev, LIGHT["panel"], LIGHT["gradient-soft"])
         yield image(marked, told), STANDING
     yield image(now, last), LONG
@@ -187,17 +180,15 @@ def animated_gif(pictures: Sequence[Picture], milliseconds: Sequence[int]) -> by
     rooms = [[(0, height - len(each)), (0, width - len(each[0])), (0, 0)] for each in pictures]
     tall = np.concatenate([np.pad(*each, "edge") for each in zip(pictures, rooms, strict=True)])
     reduced = Image.fromarray(tall).quantize(256, Image.Quantize.MAXCOVERAGE)
-    chosen: Any = np.array(reduced.getpalette(), np.uint8)
-    index, palette = np.array(reduced), np.resize(chosen, (256, 3))
+    palette = np.resize(np.array(reduced.getpalette(), np.uint8), (256, 3))
     # Of the colours that one stands for, the most frequent one comes last, and so areas are exact.
     ends = np.r_[:height, -height:0]  # rows of the first and the last picture
-    packed = index[ends].astype(int) << 24 | tall[ends] @ [1 << 16, 1 << 8, 1]
+    packed = np.array(reduced)[ends].astype(int) << 24 | tall[ends] @ [1 << 16, 1 << 8, 1]
     codes, counts = np.unique(packed, return_counts=True)
     codes = codes[counts.argsort()]
     palette[codes >> 24] = np.stack([codes >> 16, codes >> 8, codes], axis=1) & 255
-    frames = [Image.fromarray(each, "P") for each in np.split(index, len(pictures))]
-    for frame in frames:
-        frame.putpalette(palette.tobytes())
+    reduced.putpalette(palette.tobytes())
+    frames = [reduced.crop((0, top, width, top + height)) for top in range(0, len(tall), height)]
     content, (first, *others) = io.BytesIO(), frames
     looks: dict[str, Any] = {"duration": list(milliseconds), "loop": 0, "optimize": True}
     first.save(content, "GIF", save_all=True, append_images=others, **looks)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Sized
 from functools import cached_property
 from numbers import Real
 from typing import Any
@@ -42,9 +42,6 @@ class Names:
         variables: usually `locals()`; names that begin with `_` are ignored.
         parameters: Values, arrays, Modules, or lists of these.
         nodes: the nodes that need names; all, if it is empty.
-
-    Raises:
-        TypeError: variables is not a mapping, or a parameter is not a Value.
     """
 
     def __init__(
@@ -71,18 +68,16 @@ class Names:
             self.add(thing, name)
         for value, name in self._variable.items():
             self._label(value, name)
-        short = {v: _abbreviated(x) for v, x in self.label_of.items() if self.path_of.get(v) == x}
-        is_free = {*short.values()}.isdisjoint(self.label_of.values())
-        self._distinct = is_free and len({*short.values()}) == len(short)
+        short = [_abbreviated(x) for v, x in self.label_of.items() if self.path_of.get(v) == x]
+        self._distinct = len({*short}.difference(self.label_of.values())) == len(short)
 
     def add(self, thing: object, name: str, is_owned: bool = False) -> None:
         """Names what is in a thing; all of its leaves are parameters if a model owns it."""
         inside = list(found(thing, name, is_owned))
-        values = [v for _, v, _ in inside if isinstance(v, Value)]
-        known = [v for v in values if v in self._nodes] if self._nodes else values
-        some = {*known}
+        values = {v for _, v, _ in inside if isinstance(v, Value)}
+        known = values & self._nodes if self._nodes else values
         is_order = isinstance(thing, (list, tuple)) and any(
-            x in some for v in topological_order(*known) for x in v._prev
+            x in known for v in topological_order(*known) for x in v._prev
         )
         names_none = is_order or all(v in self._variable for v in known)
         for label, value, is_owned in inside:
@@ -106,7 +101,7 @@ class Names:
             return self._name_of.get(id(thing), "")
         for name, whole in self.arrays:
             if whole.shape[1:] == thing.shape and whole.strides[1:] == thing.strides:
-                distance = _address(thing) - _address(whole)  # a row of it is a view
+                distance = thing.ctypes.data - whole.ctypes.data  # a row of it is a view
                 place, rest = divmod(distance, whole.strides[0] or 1)
                 if not rest and 0 <= place < len(whole):
                     return f"{name}[{place}]"
@@ -125,7 +120,9 @@ class Names:
         ['ys[0]', 'ys[1]', 'ys[2]']
         """
         uses = Counter(x for v in order for x in v._prev)
-        plain = {x for x in uses if x.is_constant or (uses[x] == 1 and self._is_unknown(x))}
+        single = {x for x, n in uses.items() if n == 1 and origin(x, "node") is not None}
+        copied = {x for x in single if x.is_leaf and not x.label and x not in self.label_of}
+        plain = copied.union(x for x in uses if x.is_constant)
         groups = [neuron.inputs for neuron in neurons if plain.issuperset(neuron.inputs)]
         places: dict[Any, list[Value]] = defaultdict(list)
         found: dict[Value, str] = {}
@@ -150,15 +147,11 @@ class Names:
         most = max(uses.values(), default=0)
         self.parameters |= {x for x in uses if uses[x] == most > 1}
 
-    def _is_unknown(self, x: Value) -> bool:
-        is_copied = x.is_leaf and origin(x, "node") is not None
-        return is_copied and not x.label and x not in self.label_of
-
     def _entries(self, numbers: list[Any]) -> list[str]:
         # What one types for each of these, if they are a whole list, a row or a column.
         n = len(numbers)
         lines = [(name, "", line) for name, line in self._lines if len(line) == n]
-        tables = [(name, line) for name, _, line in lines if all(map(_has_length, line))]
+        tables = [(name, x) for name, _, x in lines if all(isinstance(row, Sized) for row in x)]
         for name, table in tables:
             columns = enumerate(zip(*table, strict=False))
             lines += [(name, f"[{j}]", column) for j, column in columns]
@@ -173,10 +166,10 @@ class Names:
         arrays = [pair for pair in self.arrays if pair[1].ndim]
         lists = [pair for pair in self._named if isinstance(pair[1], (list, tuple))]
         tables = [pair for pair in (*arrays, *lists) if len(pair[1])]
-        tables.sort(key=lambda pair: not _has_length(pair[1][0]))
+        tables.sort(key=lambda pair: not isinstance(pair[1][0], Sized))
         found: list[tuple[str, Any]] = []
         for name, table in tables:
-            rows = ((f"{name}[{i}]", row) for i, row in enumerate(table) if _has_length(row))
+            rows = ((f"{name}[{i}]", row) for i, row in enumerate(table) if isinstance(row, Sized))
             found += [(name, table), *rows]
         return found
 
@@ -204,11 +197,3 @@ def _abbreviated(label: str) -> str:
     # 'model.layers[0].neurons[1].w[2]' becomes 'L0.n1.w2'
     parts = [re.findall(r"\w+", part) for part in label.split(".")[1:]]
     return ".".join(LETTERS.get(name, name) + ",".join(indices) for name, *indices in parts)
-
-
-def _address(array: Any) -> int:
-    return int(array.__array_interface__["data"][0])
-
-
-def _has_length(thing: object) -> bool:
-    return hasattr(thing, "__len__")

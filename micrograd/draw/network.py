@@ -23,12 +23,9 @@ from micrograd.program.models import layers_with_outputs, numbers_of, stages_of
 from micrograd.texts import said, spoken
 
 WIDEST = 16  # circles in a column: a larger layer shows this many of its first and last neurons
-SIZE, STEP = 0.5, 0.6  # inches: diameter of a circle, distance between neighbours in a column
-BELOW = 0.55  # inches: from the lowest circle to the title of its column
 WIDE, HIGH = 0.6, 0.17  # inches: the room of a number beside a line
 TEXT = {"shape": "plain", "style": "", "fixedsize": "false", "fontcolor": CAPTION}
 BESIDE = TEXT | {"style": "filled", "fontcolor": LIGHT["ink"], "fontsize": "9"}  # 12 pixels
-SOLID = {"fillcolor": LIGHT["ink"], "fontcolor": LIGHT["panel"]}
 DOTS = "\N{VERTICAL ELLIPSIS}"
 
 
@@ -68,14 +65,13 @@ def draw_network(
     """The picture of a network: a column of circles for each layer, and a line for each weight.
 
     Lines are orange for positive weights and blue for negative ones; a larger weight has a wider
-    line. If inputs x are given, each circle shows the output of its neuron; the circle of a ReLU
+    line. For an example x, each circle shows the output of its neuron; the circle of a ReLU
     neuron is solid if it fired, that is, if its output is above 0. A layer of more than 16 neurons
     shows the first and the last 8, and how many are left out.
 
     Args:
         model: an MLP, Layer, Neuron or Linear, a Sequential of these and Activations, or a model of
             classes like the lecture's, with its attributes `layers`, `neurons`, `w` and `b`.
-        x: one example, as numbers or Values.
         format: the format for `render` and `pipe`: 'svg', 'png', 'pdf' and more.
         done: how many layers of neurons the forward pass has computed so far, for a picture of each
             stage: the neurons that it computed last have a bold frame, and later ones no output.
@@ -101,18 +97,15 @@ def draw_network(
     # the size of the other one: there, no two are at one height.
     parts = [1 / (b + 1) if a >= b else a / (a + 1) for a, b in pairwise(spans)]
     most = max(map(min, pairwise(spans))) + 1 if numbers else 0
-    size, step = SIZE + 0.1 * bool(names), STEP + 0.1 * bool(names) + 0.2 * numbers
-    step = max(step, HIGH * most)
+    size = 0.5 + 0.1 * bool(names)  # inches: the diameter of a circle
+    step = max(size + 0.1 + 0.2 * numbers, HIGH * most)  # between neighbours in a column
     highest = step * (max(spans) - 1) / 2
     # keeps lines so flat that they miss other circles
     apart = max(1.6, highest, (size + WIDE) / 2 * most)
-    captions = [said("draw", "legend.signs")]
-    if any(column.kind == "relu" and column.outputs for column in columns):
-        captions.append(said("draw", "network.fired"))
-    if done is not None:
-        captions.append(said("draw", "network.latest"))
-    if numbers:
-        captions.append(said("draw", "network.numbers"))
+    has_relu = any(column.kind == "relu" and column.outputs for column in columns)
+    captions = [said("draw", "legend.signs"), *[said("draw", "network.fired")] * has_relu]
+    captions += [said("draw", "network.latest")] * (done is not None)
+    captions += [said("draw", "network.numbers")] * bool(numbers)
     look = {"style": "filled", "fixedsize": "true", "color": EDGE, "fillcolor": LIGHT["panel"]}
     dot = Digraph(
         format=format,
@@ -136,7 +129,7 @@ def draw_network(
                 if column.kind != "relu":
                     circle["fillcolor"] = shade(output, strongest)
                 elif output > 0:
-                    circle |= SOLID
+                    circle |= {"fillcolor": LIGHT["ink"], "fontcolor": LIGHT["panel"]}
             if (c, i) in latest:
                 circle |= {"color": LIGHT["ink"], "penwidth": "3"}
             add(f"c{c}_{i}", f"<{'<BR/>'.join(lines)}>" if lines else "", c, height, **circle)
@@ -155,7 +148,8 @@ def draw_network(
             add(f"c{c}_more", more, c, 0 if left_out else min(heights[c].values()) + 1, **TEXT)
         key = f"box.{column.kind}" if column.kind in ("input", "neuron") else "network.column"
         title = said("draw", key, n=column.letter or column.size, kind=sign(column.kind))
-        add(f"c{c}", title, c, (-highest - BELOW - 0.1 * numbers) / step, **TEXT)
+        depth = 0.55 + 0.1 * numbers  # inches: from the lowest circle to the title of its column
+        add(f"c{c}", title, c, (-highest - depth) / step, **TEXT)
     return dot
 
 

@@ -23,11 +23,10 @@ from typing import Any, overload
 
 import graphviz
 
-from micrograd.core.files import ending_of, show, write_whole
+from micrograd.core.files import FilePath, ending_of, show, write_whole
 from micrograd.draw.tokens import DARK, FONT, LIGHT, SIZES
 from micrograd.texts import language, listed, said, speaking, spoken_now
 
-WITH_PNG = 200_000  # bytes: the PNG of a larger SVG would be several times as large
 AS_TEXT = ("gv", "dot", "")  # file endings for DOT text; a name without an ending is one, too
 PICTURES = ("svg", "png", "pdf", *sorted(graphviz.FORMATS - {"svg", "png", "pdf", *AS_TEXT}))
 LIBRARY = """
@@ -43,7 +42,6 @@ MOST_DESCRIBED = 60  # nodes
 DARK_OF = {light: DARK[token] for token, light in LIGHT.items()}
 
 Renderer = Callable[[str, str, str], bytes]
-File = str | os.PathLike[str] | None
 
 _registered: list[Renderer] = []
 
@@ -113,9 +111,7 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
     def pipe(self, format: str | None = ..., *, dark: bool = ...) -> bytes: ...
     @overload
     def pipe(self, format: str | None = ..., *, encoding: str, dark: bool = ...) -> str: ...
-    def pipe(
-        self, format: str | None = None, *, encoding: str | None = None, dark: bool = False
-    ) -> bytes | str:
+    def pipe(self, format: str | None = None, *, encoding: str = "", dark: bool = False) -> Any:
         """The picture as bytes, or as text if an encoding is given; `dark` as in `save`."""
         format = format or self.format
         source = darkened(self.source) if dark else self.source
@@ -127,7 +123,7 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
                 data = themed(data.decode()).encode()
         return data.decode(encoding) if encoding else data
 
-    def save(self, filename: File = None, *, dark: bool = False) -> str:
+    def save(self, filename: FilePath | None = None, *, dark: bool = False) -> str:
         """Writes a picture if the file ends in .svg, .png, .pdf, ...; DOT text for .gv and .dot.
 
         Returns the path. A name without an ending gets DOT text, too; any other ending is a
@@ -142,7 +138,7 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
         return str(path)
 
     def render(
-        self, filename: File = None, *, format: str | None = None, cleanup: bool = False
+        self, filename: FilePath | None = None, *, format: str | None = None, cleanup: bool = False
     ) -> str:
         """For 'out.png', writes just the picture; for 'gout', the DOT text and 'gout.svg'.
 
@@ -161,7 +157,7 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
         # show notebooks take only the SVG, or if they do not trust it, the PNG.
         svg = self.pipe("svg", encoding="utf-8")
         bundle: dict[str, bytes | str] = {"image/svg+xml": svg, "text/html": in_notebook(svg)}
-        if len(svg) <= WITH_PNG:
+        if len(svg) <= 200_000:  # the PNG of a larger SVG would be several times as large
             with suppress(ValueError):  # a registered renderer may not support PNG
                 bundle["image/png"] = picture(self.source, "png", self.engine)
         return bundle
@@ -182,8 +178,7 @@ def themed(svg: str) -> str:
     the reader prefers dark pages. The styles of an SVG inside a page apply to the whole page, so
     each rule begins with a class that only this drawing has. Other text is returned unchanged.
     """
-    root = ROOT.search(svg)
-    if not root:
+    if not (root := ROOT.search(svg)):
         return svg
     name, about = f"drawing-{zlib.crc32(svg.encode()):08x}", html.escape(described(svg))
     rules = "\n".join(
@@ -229,8 +224,7 @@ def described(svg: str) -> str:
         parts.append(said("draw", "said.from", **told) if givers else cards[title])
     if len(cards) > MOST_DESCRIBED:
         parts.append(said("pages", "list.rest", n=len(cards) - MOST_DESCRIBED))
-    counts = {"n": len(cards), "arrows": len(arrows), "parts": "; ".join(parts)}
-    return said("draw", "said.graph", **counts)
+    return said("draw", "said.graph", n=len(cards), arrows=len(arrows), parts="; ".join(parts))
 
 
 def in_notebook(svg: str) -> str:

@@ -1,8 +1,7 @@
 """The design of everything a person looks at: colours, fonts, spacing, corners and speeds.
 
 Drawings, plots, HTML pages and their CSS are all styled by these tables, and no colour is chosen
-anywhere else. To change the colour of gradients, change "gradient" and "gradient-soft".
-So a colour means the same thing everywhere:
+anywhere else. So a colour means the same thing everywhere:
 
     orange, blue    positive and negative; class 1 and class 0
     magenta         gradients and the backward pass
@@ -77,10 +76,8 @@ FONT = {
     "fontsize": "10.5",  # points: 14 pixels, at which the layout measures digits a little too wide
     "fontcolor": LIGHT["ink"],
 }
-GRAPH = {  # what all drawings of graphs have in common
-    **{"bgcolor": LIGHT["panel"], "pad": "0.1", "labeljust": "l"},
-    **(FONT | {"fontcolor": CAPTION}),
-}
+# What all drawings of graphs have in common.
+GRAPH = FONT | {"fontcolor": CAPTION, "bgcolor": LIGHT["panel"], "pad": "0.1", "labeljust": "l"}
 DEEPEST = 0.75  # opacity of the deepest shade, on which words and gradients can still be read
 
 
@@ -95,21 +92,20 @@ def largest(xs: Iterable[Number]) -> float:
     >>> largest([1.0, -3, None])
     3.0
     """
-    return max(filter(math.isfinite, map(_size, xs)), default=0.0)
+    return max(filter(math.isfinite, map(abs, map(_real, xs))), default=0.0)
 
 
-def _size(x: Number) -> float:
+def _real(x: Number) -> float:
     try:
-        return abs(float(innermost(x)))
+        return float(innermost(x))
     except (TypeError, ValueError, OverflowError):  # not a real number
         return 0.0
 
 
 def _sign_and_strength(x: Number, most: float) -> tuple[str, float]:
     # The strength is the size relative to the largest number, from 0 to 1.
-    size = _size(x)
-    sign = "negative" if size and innermost(x) < 0 else "positive"
-    return sign, min(1.0, size / most) if size and most else 0.0
+    real = _real(x)
+    return "negative" if real < 0 else "positive", min(1.0, abs(real) / most) if most else 0.0
 
 
 def line(weight: Number, heaviest: float) -> dict[str, str]:
