@@ -35,7 +35,6 @@ from micrograd import (
     vjp,
 )
 from micrograd.core.tracing import Recording
-from micrograd.draw.graph import levels, topological_orders
 from micrograd.nn import MLP
 
 # %% [markdown]
@@ -374,7 +373,9 @@ for width in (2, 4, 8, 16):
 # time. On which level is $b = x y$, and on which is $f$?
 
 # %%
-level_of = levels(f)
+level_of = {}
+for node in topological_order(f):
+    level_of[node] = 1 + max((level_of[operand] for operand in node._prev), default=-1)
 for level in range(level_of[f] + 1):
     print(level, " ".join(name for name, node in nodes.items() if level_of[node] == level))
 
@@ -386,9 +387,19 @@ for level in range(level_of[f] + 1):
 # next cell finds all of these orders (constants left out) and runs `_backward()` along each of
 # them, from its end.
 
+
 # %%
+def topological_orders(nodes, begun=()):
+    """All orders of the nodes in which operands come first, after those with which it is begun."""
+    if len(begun) == len(nodes):
+        yield begun
+    for node in nodes:
+        if node not in begun and all(v in begun or v.is_constant for v in node._prev):
+            yield from topological_orders(nodes, (*begun, node))
+
+
 name_of = {node: name for name, node in nodes.items()}
-orders = list(topological_orders(f))
+orders = list(topological_orders(list(name_of)))
 found = set()
 for order in orders:
     for node in order:

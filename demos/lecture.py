@@ -682,9 +682,8 @@ figure.tight_layout()
 #
 # 1. Set the bias of the neuron in part 3 to 0. Which gradients become small, and why?
 # 2. Write `relu` as your own operation. What do you do at 0? What does `check_gradients` say there?
-# 3. List all topological orders of $s = a\,b + b\,c$
-#    (`micrograd.draw.graph.topological_orders`). Why does it not matter which of them
-#    `backward()` uses?
+# 3. List all topological orders of $s = a\,b + b\,c$. Why does it not matter which of them
+#    `backward()` uses? (`backprop_in_pictures.ipynb` has a function that lists them.)
 # 4. Call `backward()` on `a + b`, and then on `a * b` with the same leaves. What is in `a.grad`?
 # 5. Train with a learning rate of 0.5 instead of 0.05. What do you see? What does the gradient
 #    promise only for small steps?

@@ -39,7 +39,6 @@ from table import arguments, positive, print_table
 from tqdm import tqdm
 
 from micrograd import Value, draw_dot, mermaid, plot, topological_order
-from micrograd.draw.graph import levels, topological_orders
 
 QUANTITIES = {  # name: unit, factor, colour, marker
     "forward time": ("ms", 1e3, "#0072B2", "o"),
@@ -69,6 +68,23 @@ def essay_graph():
 def variables(root):
     """The nodes of a graph that are not constants."""
     return [node for node in topological_order(root) if not node.is_constant]
+
+
+def levels(root):
+    """The level of each node: of a leaf 0, else one more than the highest of its operands."""
+    level: dict[Value, int] = {}
+    for node in topological_order(root):
+        level[node] = 1 + max((level[operand] for operand in node._prev), default=-1)
+    return level
+
+
+def topological_orders(nodes, begun=()):
+    """All orders of the nodes in which operands come first, after those with which it is begun."""
+    if len(begun) == len(nodes):
+        yield begun
+    for node in nodes:
+        if node not in begun and all(v in begun or v not in nodes for v in node._prev):
+            yield from topological_orders(nodes, (*begun, node))
 
 
 def orders_by_trial(root):
@@ -208,7 +224,7 @@ def main():
         sys.exit(f"expected --largest of at least 2000 nodes, got {options.largest}")
 
     loss = essay_graph()
-    level_of, orders = levels(loss), list(topological_orders(loss))
+    level_of, orders = levels(loss), list(topological_orders(variables(loss)))
     for level in range(level_of[loss] + 1):
         names = (node.label for node in variables(loss) if level_of[node] == level)
         print(f"level {level}: {' '.join(names)}")

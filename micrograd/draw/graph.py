@@ -1,11 +1,9 @@
-"""A graph as plain records, from which all drawings are made; and the orders of its nodes.
+"""A graph as plain records, from which all drawings are made.
 
 `graph()` records one `Box` per Value in topological order, with the numbers 0, 1, ...
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from micrograd.core.arithmetic import Number
@@ -111,9 +109,6 @@ def roots_of(results: Sequence[Any]) -> dict[Value, None]:
     return dict.fromkeys(roots)
 
 
-# ---- the level at which a graph is drawn
-
-
 def readable(
     root: object,
     names: Mapping[str, object] | None,
@@ -167,40 +162,3 @@ def _fits(drawn: Graph) -> bool:
     column, nodes = columns(drawn), drawn.nodes
     lengths = [column[box.number] - column[o] for box in nodes for o in box.operands]
     return max(2 * len(nodes), len(lengths)) <= 2 * LARGEST and sum(lengths) <= FARTHEST
-
-
-# ---- orders
-
-
-def levels(*roots: Value) -> dict[Value, int]:
-    """The level of each node: 0 for a leaf, else one more than the highest level of its operands.
-
-    Nodes of the same level do not depend on each other: they could be computed at the same time.
-
-    >>> a, b = Value(1.0), Value(2.0)
-    >>> list(levels((a + b) * a).values())
-    [0, 0, 1, 2]
-    """
-    level: dict[Value, int] = {}
-    for value in topological_order(*roots):
-        level[value] = 1 + max((level[operand] for operand in value._prev), default=-1)
-    return level
-
-
-def topological_orders(*roots: Value) -> Iterator[list[Value]]:
-    """All topological orders of the nodes without constants, of which there may be very many.
-
-    >>> a, b = Value(1.0), Value(2.0)
-    >>> [[v.data for v in order] for order in topological_orders(a + b)]
-    [[1.0, 2.0, 3.0], [2.0, 1.0, 3.0]]
-    """
-    nodes = [v for v in topological_order(*roots) if not v.is_constant]
-    return _completed({}, nodes)
-
-
-def _completed(begun: dict[Value, None], nodes: Sequence[Value]) -> Iterator[list[Value]]:
-    if len(begun) == len(nodes):
-        yield list(begun)
-    for value in nodes:
-        if value not in begun and all(v in begun or v.is_constant for v in value._prev):
-            yield from _completed({**begun, value: None}, nodes)

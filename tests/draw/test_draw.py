@@ -15,7 +15,7 @@ from sampling import thinned
 import micrograd
 from micrograd.draw.dot import draw_dot
 from micrograd.draw.formulas import MINUS, number
-from micrograd.draw.graph import LARGEST, topological_orders
+from micrograd.draw.graph import LARGEST
 from micrograd.draw.network import draw_network
 from micrograd.draw.tokens import LIGHT
 from micrograd.engine import Value, topological_order
@@ -291,7 +291,6 @@ def test_hostile_names_of_models_are_text(label, level):
 PICTURES = {
     "dot": draw_dot, "by parts": lambda loss: draw_dot(loss, level=1), "card": Value._repr_html_,
     "mermaid": micrograd.mermaid, "page": micrograd.explain,
-    "order": lambda loss: next(topological_orders(loss)),
 }  # fmt: skip
 
 

@@ -7,7 +7,6 @@ import pytest
 from pictures import arrows, boxes, inputs, names, picture
 
 from micrograd import draw_dot, mermaid
-from micrograd.draw.graph import levels, topological_orders
 from micrograd.engine import Value, topological_order
 from micrograd.nn import MLP, Activation, Layer, Linear, Module, Neuron, Sequential
 
@@ -93,37 +92,6 @@ def test_a_picture_has_gradients_only_after_backward_of_its_own_result(data):
 def test_a_model_is_no_result():
     with pytest.raises(TypeError, match=r"got Neuron LinearNeuron.*draw_dot\(model\(x\)\)"):
         mermaid(Neuron(2, nonlin=False))
-
-
-# ---- orders
-
-
-def essay():
-    """A graph whose orders are listed in an essay on backpropagation in acyclic graphs."""
-    a, b = Value(3.0, label="a"), Value(4.0, label="b")
-    c = a + b
-    d, e = 2 * c, c - 1
-    f = d / e
-    g = f**2
-    loss = g - 1.0
-    for value, label in zip((c, d, e, f, g, loss), "cdefgL", strict=True):
-        value.label = label
-    return loss
-
-
-def test_levels_and_all_topological_orders():
-    loss = essay()
-    level = {v.label: n for v, n in levels(loss).items() if v.label}
-    assert level == {"a": 0, "b": 0, "c": 1, "d": 2, "e": 2, "f": 3, "g": 4, "L": 5}
-    orders = ["".join(v.label for v in order) for order in topological_orders(loss)]
-    assert orders == ["abcdefgL", "abcedfgL", "bacdefgL", "bacedfgL"]
-    x = Value(1.0)
-    square = x * x
-    assert levels(square, x) == {x: 0, square: 1}
-    assert [len(order) for order in topological_orders(x)] == [1]
-    assert len(list(topological_orders(x * x, x + x))) == 2
-    leaves = [Value(float(i)) for i in range(3)]
-    assert len(list(topological_orders(*leaves))) == 6
 
 
 # ---- neurons and layers
