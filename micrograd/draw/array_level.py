@@ -4,8 +4,6 @@ An array of Values remembers the operation and the operands that it was computed
 `arrays.py`), and so does the result of a reduction. Operations outside stay as they are.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

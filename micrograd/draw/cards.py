@@ -8,8 +8,6 @@ Graphviz has no classes in such tables: a light colour is written into each cell
 that replace each of these colours in dark mode (`render.py`), so it follows the reader's system.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterable, Mapping, Sequence

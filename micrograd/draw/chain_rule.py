@@ -4,8 +4,6 @@ Each rule is a row of pieces, and each piece a text with the name of its colour 
 names stand for bold text: 'share' for a contribution to a gradient, 'rate' for one to a tangent.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

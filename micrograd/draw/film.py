@@ -9,8 +9,6 @@ is not known yet is shown as a dot. Cards that have passed on their gradient are
     14
 """
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@
 ('a − b', 'x²', 'tanh(n)')
 """
 
-from __future__ import annotations
-
 import numbers
 import re
 from collections.abc import Sequence

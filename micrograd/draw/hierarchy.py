@@ -25,8 +25,6 @@ A view is then a set of open boxes: `view` gives the graph in which every closed
     [('square', 'stack'), ('square 1', 'call'), ('square 2', 'call')]
 """
 
-from __future__ import annotations
-
 import re
 import weakref
 from collections import Counter, defaultdict

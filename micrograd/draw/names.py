@@ -8,8 +8,6 @@
 ('model.layers[1].neurons[0].w[1]', 'L1.n0.w1')
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence, Sized

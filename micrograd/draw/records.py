@@ -4,8 +4,6 @@ A `Value` changes during training and is compared by identity. A drawing needs t
 snapshot with stable names, so that equal programs give equal records.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property

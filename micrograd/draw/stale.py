@@ -11,8 +11,6 @@
 {Value(data=4.0, grad=1): 25.0}
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Sequence

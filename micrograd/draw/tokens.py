@@ -14,8 +14,6 @@ The kind of a node is shown by its shape. Each text colour has a contrast of at 
 background, and each frame at least 3 (a test computes them).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 

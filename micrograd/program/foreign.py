@@ -28,8 +28,6 @@ our rule, so that a page can compute it again. Otherwise it has the numbers of t
     (Value(data=6.0, grad=0.0), '*', (2.0, 3.0))
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress

@@ -3,8 +3,6 @@
 They are known by the attributes `layers`, `neurons`, `w` and `b`, and activations by their numbers.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from contextlib import suppress

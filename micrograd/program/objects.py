@@ -1,7 +1,5 @@
 """The Values, arrays and models in the objects of a program."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, TypeGuard
