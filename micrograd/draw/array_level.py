@@ -72,14 +72,15 @@ def with_arrays(drawn: Graph) -> Graph:
             thing = np.asarray(thing)
         elements, key = _elements(thing), (len(extra),)
         below = dict.fromkeys(box_of(v) for v in elements if v in node_of)
+        wholes = [arrays[home[v]] for v in elements if home.get(v, n) < n]
         if isinstance(thing, (int, float)):
             box = Box(-1, kind="constant", data=thing, grad=0)
-        elif not (is_array(thing) and thing.ndim) or (elements and not below):
+        elif not (is_array(thing) and thing.ndim) or (elements and not wholes):
             return {box: (box,) for box in below}
         elif not elements:
             box = Box(-1, kind="constant", **shown(thing) | {"label": label})
         else:
-            whole = groups[next(home[v] for v in elements if v in node_of)][0]
+            whole = wholes[0]
             if (elements, thing.shape) == (_elements(whole), whole.shape):
                 return {box: (box,) for box in below}
             key = (thing.shape, *elements)

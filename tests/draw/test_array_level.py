@@ -145,6 +145,16 @@ def test_a_product_shows_its_factors_as_they_were_multiplied(product, title, rul
     assert len(shares) == (len(rules) if P.ndim < 3 else 0)  # stacks of matrices have no room
 
 
+def test_single_values_and_stacks_of_matrices_beside_arrays():
+    v, x = Value(3.0), values([1.0, 2.0])
+    shown = arrows(([v, v] * x).sum(), level="array", names={"v": v, "x": x})
+    assert shown == [("v", "×"), ("x", "×"), ("×", "sum")]
+    stack = values(np.ones((2, 2, 2)))
+    for loss in ((v * x).sum(), (x @ stack).sum()):
+        loss.backward()
+        assert "×" in draw_dot(loss, level="array", edges="derivatives").source
+
+
 def test_an_element_that_was_replaced_is_not_hidden():
     a, other = values([1.0, 2.0]), Value(5.0, label="other")
     b = a * 2.0
