@@ -21,7 +21,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, SupportsIndex, TypeVar
 
-from micrograd.core import arithmetic
+from micrograd.core import arithmetic, functions
 from micrograd.core.arithmetic import Number
 from micrograd.core.node import Output, as_operand, operation, record
 from micrograd.core.shapes import plain, shape_of
@@ -38,7 +38,7 @@ T = TypeVar("T")
 @operation("tan")
 def tan(a: Value) -> Output:
     """The tangent t = tan a, a in radians;  d/da = 1 + t^2."""
-    t = arithmetic.tan(a.data)
+    t = functions.tan(a.data)
 
     def _backward(upstream: Number, a: Value) -> None:
         a.grad += (1 + t * t) * upstream
@@ -53,7 +53,7 @@ def arcsin(a: Value) -> Output:
     def _backward(upstream: Number, a: Value) -> None:
         a.grad += upstream / arithmetic.sqrt((1 - a.data) * (1 + a.data))
 
-    return arithmetic.arcsin(a.data), _backward
+    return functions.arcsin(a.data), _backward
 
 
 @operation("arccos", "the inverse cosine needs -1 <= x <= 1, and its derivative -1 < x < 1")
@@ -63,7 +63,7 @@ def arccos(a: Value) -> Output:
     def _backward(upstream: Number, a: Value) -> None:
         a.grad -= upstream / arithmetic.sqrt((1 - a.data) * (1 + a.data))
 
-    return arithmetic.arccos(a.data), _backward
+    return functions.arccos(a.data), _backward
 
 
 @operation("arctan")
@@ -73,7 +73,7 @@ def arctan(a: Value) -> Output:
     def _backward(upstream: Number, a: Value) -> None:
         a.grad += upstream / (1 + a.data * a.data)
 
-    return arithmetic.arctan(a.data), _backward
+    return functions.arctan(a.data), _backward
 
 
 @operation("arctan2", "the point (0, 0) has no direction, so the angle has no derivative there")
@@ -88,7 +88,7 @@ def arctan2(a: Value, b: Value) -> Output:
         a.grad += b.data * rate
         b.grad -= a.data * rate
 
-    return arithmetic.arctan2(a.data, b.data), _backward
+    return functions.arctan2(a.data, b.data), _backward
 
 
 @operation("sinh", "the result exceeds the largest float, 1.8e308; keep x between -710 and 710")
@@ -96,9 +96,9 @@ def sinh(a: Value) -> Output:
     """The hyperbolic sine (e^a - e^-a) / 2;  d/da = cosh a."""
 
     def _backward(upstream: Number, a: Value) -> None:
-        a.grad += arithmetic.cosh(a.data) * upstream
+        a.grad += functions.cosh(a.data) * upstream
 
-    return arithmetic.sinh(a.data), _backward
+    return functions.sinh(a.data), _backward
 
 
 @operation("cosh", "the result exceeds the largest float, 1.8e308; keep x between -710 and 710")
@@ -106,9 +106,9 @@ def cosh(a: Value) -> Output:
     """The hyperbolic cosine (e^a + e^-a) / 2;  d/da = sinh a."""
 
     def _backward(upstream: Number, a: Value) -> None:
-        a.grad += arithmetic.sinh(a.data) * upstream
+        a.grad += functions.sinh(a.data) * upstream
 
-    return arithmetic.cosh(a.data), _backward
+    return functions.cosh(a.data), _backward
 
 
 @operation("erf")
@@ -121,13 +121,13 @@ def erf(a: Value) -> Output:
     def _backward(upstream: Number, a: Value) -> None:
         a.grad += 2 / math.sqrt(math.pi) * arithmetic.exp(-a.data * a.data) * upstream
 
-    return arithmetic.erf(a.data), _backward
+    return functions.erf(a.data), _backward
 
 
 @operation("expm1", "the result exceeds the largest float, 1.8e308; keep x below 709")
 def expm1(a: Value) -> Output:
     """The exponential less one, e^a - 1, accurate also for a near 0;  d/da = e^a."""
-    e = arithmetic.expm1(a.data)
+    e = functions.expm1(a.data)
 
     def _backward(upstream: Number, a: Value) -> None:
         a.grad += (e + 1) * upstream
@@ -142,7 +142,7 @@ def log1p(a: Value) -> Output:
     def _backward(upstream: Number, a: Value) -> None:
         a.grad += upstream / (1 + a.data)
 
-    return arithmetic.log1p(a.data), _backward
+    return functions.log1p(a.data), _backward
 
 
 @operation("logaddexp")
@@ -156,7 +156,7 @@ def logaddexp(a: Value, b: Value) -> Output:
         a.grad += arithmetic.sigmoid(a.data - b.data) * upstream
         b.grad += arithmetic.sigmoid(b.data - a.data) * upstream
 
-    return arithmetic.logaddexp(a.data, b.data), _backward
+    return functions.logaddexp(a.data, b.data), _backward
 
 
 @operation("softplus")
@@ -166,7 +166,7 @@ def softplus(a: Value) -> Output:
     def _backward(upstream: Number, a: Value) -> None:
         a.grad += arithmetic.sigmoid(a.data) * upstream
 
-    return arithmetic.logaddexp(a.data, 0.0), _backward
+    return functions.logaddexp(a.data, 0.0), _backward
 
 
 _METHODS = tan, arctan, sinh, cosh, erf, expm1, log1p, arcsin, arccos, arctan2, logaddexp, softplus

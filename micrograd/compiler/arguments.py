@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from micrograd.arrays import ValueArray, values
-from micrograd.core import arithmetic
+from micrograd.core import arithmetic, functions
 from micrograd.core.arithmetic import where
 from micrograd.core.examples import fix_of
 from micrograd.core.shapes import Numbers
@@ -146,7 +146,7 @@ class Row(np.ndarray[Any, Any]):
 
 CONDITIONS = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
 INSTEAD_OF = {
-    name: np.frompyfunc(getattr(arithmetic, name), n, 1)
+    name: np.frompyfunc((vars(arithmetic) | vars(functions))[name], n, 1)
     for n, names in ((1, ("sigmoid", "erf")), (2, ("maximum", "minimum", "arctan2", "logaddexp")))
     for name in names
 }

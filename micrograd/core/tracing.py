@@ -25,7 +25,8 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple, NoReturn
 
 from micrograd.core import node
-from micrograd.core.arithmetic import INVERSE, OTHERS, Number, as_number, where
+from micrograd.core.arithmetic import Number, as_number, where
+from micrograd.core.functions import INVERSE, OTHERS
 from micrograd.core.node import Node, operations
 
 
