@@ -2,17 +2,7 @@
 
 ROOMS = [
     *("core", "engine", "operations", "derivatives", "arrays", "module", "nn", "losses", "optim"),
-    *(
-        "datasets",
-        "texts",
-        "program",
-        "draw",
-        "watching",
-        "compiler",
-        "pages",
-        "plot",
-        "grade",
-        "course",
-    ),
+    *("datasets", "texts", "program", "draw", "watching"),
+    *("compiler", "pages", "plot", "grade", "course"),
     "__main__",
 ]

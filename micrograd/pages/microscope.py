@@ -54,8 +54,8 @@ def microscope(
         tokens: the names of the tokens, such as letters; the last one begins and ends each text.
         texts: what the model learns from; each is a sequence of tokens without the last one.
         optimizer: an SGD, Adam or AdamW, with its moments; by default a new Adam with lr=0.01.
-        languages: as in `explain`.
         untrained: the weights before training, to which a reader can go back.
+        languages: as in `explain`.
 
     >>> from micrograd import Module, Value, take
     >>> class Bigram(Module):

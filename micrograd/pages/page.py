@@ -181,7 +181,7 @@ def _joined_pages(pages: Sequence[Page], languages: Sequence[str]) -> Page:
 
 
 class Page:
-    """An HTML page: a notebook displays it, `.show()` opens it, `.save(path)` writes its `.html`.
+    """An HTML page: a notebook displays it, `.show()` opens it, `.save(path)` writes it.
 
     Args:
         name: name of the script; also that of the .html and .css files, unless `layout` is given.

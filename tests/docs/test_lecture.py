@@ -155,7 +155,7 @@ def test_the_network_is_drawn_with_its_activations_and_outputs(n):
     assert titles(n) == ["2 inputs", "4 tanh", "3 tanh", "1 tanh"]
     assert draw_dot(n).source == draw_network(n).source
     shown = draw_network(n, [0.5, -0.5]).source.replace("\N{MINUS SIGN}", "-")
-    assert f"{data(n([0.5, -0.5])):.2g}" in shown
+    assert f"label=<{data(n([0.5, -0.5])):.2g}> " in shown
     assert titles(n.layers[0]) == ["2 inputs", "4 tanh"]
     assert titles(n.layers[0].neurons[0]) == ["2 inputs", "1 tanh"]
     with pytest.raises(ValueError, match="expects 2 inputs, got 3"):
