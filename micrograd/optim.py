@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from numbers import Real
 from operator import attrgetter
 from typing import Any, ClassVar, TypeAlias
@@ -75,22 +75,24 @@ class Optimizer:
 
     def step(self) -> None:
         """Updates every parameter once, or none if a gradient is invalid."""
-        with self._parameters.held() as entries:
+        with self._parameters.held():
+            entries = self._parameters.entries()
             self._parameters.check_gradients()
             self.steps += 1
             lr, *others = self.at_step(self.steps)
-            for i, p in entries:
-                if getattr(p, "requires_grad", True):
-                    number, g = self.decayed(p.data, p.grad, lr, self.weight_decay)
-                    state = self._parameters.state_of(i)
-                    p.data, new = self.rule(number, g, state, lr, *others)
-                    for name in new:
-                        self._parameters.state(name)[i] = new[name]
+            with self._parameters.quietly():
+                for i, p in entries:
+                    if getattr(p, "requires_grad", True):
+                        number, g = self.decayed(p.data, p.grad, lr, self.weight_decay)
+                        state = self._parameters.state_of(i)
+                        p.data, new = self.rule(number, g, state, lr, *others)
+                        for name in new:
+                            self._parameters.state(name)[i] = new[name]
 
     def zero_grad(self) -> None:
         """Resets all gradients to 0; otherwise the next backward pass would add to them."""
-        with self._parameters.held() as entries:
-            for _, p in entries:
+        with self._parameters.held():
+            for _, p in self._parameters.entries():
                 p.grad = 0
 
     def at_step(self, step: Number) -> tuple[Number, ...]:
@@ -303,23 +305,23 @@ class Parameters:
         self._at_once = at_once
         self._states: dict[str, Any] = {}
 
-    @contextmanager
-    def held(self) -> Iterator[list[tuple[Any, Any]]]:
-        """A block in which no parameter moves to another storage.
-
-        It gets pairs (index into `state(name)`, parameter), or one pair (all indices, row). In it,
-        arithmetic on the row overflows without a warning, as with floats.
-        """
+    def held(self) -> AbstractContextManager[object]:
+        """A block in which no parameter moves to another storage."""
         stored = self.row or next((p for p in self.all if hasattr(p, "row_of")), None)
-        with stored.lock if stored else nullcontext():
-            self.find_row()
-            if self.row is None:
-                yield [*enumerate(self.all)]
-            else:
-                import numpy as np
+        return stored.lock if stored else nullcontext()
 
-                with np.errstate(over="ignore", invalid="ignore"):
-                    yield [(slice(None), self.row)]
+    def entries(self) -> list[tuple[Any, Any]]:
+        """Pairs (index into `state(name)`, parameter), or one pair (all indices, row)."""
+        self.find_row()
+        return [*enumerate(self.all)] if self.row is None else [(slice(None), self.row)]
+
+    def quietly(self) -> AbstractContextManager[object]:
+        """A block in which arithmetic on the row overflows without a warning, as with floats."""
+        if self.row is None:
+            return nullcontext()
+        import numpy as np
+
+        return np.errstate(over="ignore", invalid="ignore")
 
     def find_row(self) -> None:
         """Sets `row`, and makes its numbers contiguous in the storage."""

@@ -212,6 +212,9 @@ TABLE = [
         [(SUM, "((np.array([*map(model, xs)]) - np.array(ys)) ** 2).mean()")]),
     Row("twice", [SOFTMAX, LINEAR, (LOSS, "(softmax([model(x)])[0] - (t > 0)) ** 2")],
         [SOFTMAX, LINEAR, (LOSS, "(softmax([model(x), 0 * model(x)])[0] - (t > 0)) ** 2")]),
+    Row("twice", [SOFTMAX, LINEAR, (LOSS, "(softmax([model(x)])[0] - (t > 0)) ** 2")],
+        [SOFTMAX, LINEAR, (LOSS, "(softmax([model(x)])[0] * softmax([model(x), 0 * model(x)])[0]"
+                                 " - (t > 0)) ** 2")]),
     Row("twice", [(LOSS, "binary_cross_entropy_with_logits(model(x).sigmoid(), (t + 1) / 2)"),
                   LINEAR],
         [(LOSS, "binary_cross_entropy_with_logits(model(x), (t + 1) / 2)"), LINEAR]),

@@ -49,7 +49,8 @@ class Look:
         self.pairs: list[tuple[str, float, float]] = []  # operation, prediction, target of squares
         self.scores: list[tuple[str, str, float]] = []  # loss, operation, t, in `_see_hinge`, ...
         self.shares: list[tuple[float, str, float]] = []  # t, kind and p in t * p.log()
-        self.twice = ""  # 'sigmoid' or 'softmax' if one is the input of another; 'alone' for e / e
+        self.twice = ""  # 'sigmoid' or 'softmax' if one is the input of another, or 'alone', if ...
+        are_alone: list[bool] = []  # ... all softmaxes are e / e; attention has one such position
         self.products = self.outdated = 0  # of those with parameters, some have moved since
         self.penalised: set[int] = set()  # parameters whose squares are in the graph
         self.differences: list[float] = []  # targets of output - target, if that is in the loss
@@ -113,7 +114,7 @@ class Look:
                 total = operands[1]
                 while total._op == "+" and not (first := total._prev[0])._prev and not first.data:
                     total = total._prev[1]  # sum() begins with 0
-                self.twice = "alone" if total is operands[0] else self.twice
+                are_alone.append(total is operands[0])
             elif op == "log" and operands[0]._op == "/" and operands[0]._prev[0]._op == "exp":
                 self._see_score(operands[0]._prev[0]._prev[0], unit)
             elif op == "exp":
@@ -122,6 +123,8 @@ class Look:
                     self.twice = "sigmoid" if x._op == "sigmoid" else "softmax"
             if node not in last and (known := [last[x] for x in operands if x in last]):
                 last[node] = max(known, key=level.__getitem__)
+        if are_alone and all(are_alone):
+            self.twice = self.twice or "alone"
         self._see_differences(order, unit)
 
     def rows(self, parameters: Iterable[int]) -> dict[int, list[int]]:
